@@ -8,12 +8,25 @@
 namespace tessera {
 namespace {
 
-// Variables of the runtime, then those of its command line (tools/) and of the build script (dev).
+// Variables of the runtime, of its command line (tools/), of the build script (dev) and of python/.
 constexpr std::string_view kKnown[] = {
-    "TESSERA_BACKEND",   "TESSERA_NUMERICS",  "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
-    "TESSERA_PROBE",     "TESSERA_CACHE_DIR", "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
-    "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE", "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
-    "TESSERA_MAPPER",    "TESSERA_CONFIG",    "TESSERA_CPU_INLINE",  "TESSERA_DEBUG",
+    "TESSERA_BACKEND",
+    "TESSERA_NUMERICS",
+    "TESSERA_PLUGIN_PATH",
+    "TESSERA_BACKENDS_DISABLE",
+    "TESSERA_PROBE",
+    "TESSERA_CACHE_DIR",
+    "TESSERA_CACHE_SIZE",
+    "TESSERA_PLUGIN_LOG",
+    "TESSERA_CRASH_DIR",
+    "TESSERA_SUPERVISE",
+    "TESSERA_JOBS",
+    "TESSERA_FUZZ_SECONDS",
+    "TESSERA_MAPPER",
+    "TESSERA_CONFIG",
+    "TESSERA_CPU_INLINE",
+    "TESSERA_DEBUG",
+    "TESSERA_PYTHON_TRACEBACK",
 };
 } // namespace
 

@@ -55,19 +55,18 @@ Array *newArray(Context &context, int dtype, int rank, const int64_t *shape) {
   return array;
 }
 
+bool use(Array &array, Stream &stream) {
+  if (array.last == &stream) return true;
+  if (array.last && !orderAfter(stream, *array.last)) return false;
+  Py_INCREF(reinterpret_cast<PyObject *>(&stream));
+  const Ref before(reinterpret_cast<PyObject *>(std::exchange(array.last, &stream)));
+  return true;
+}
+
 namespace {
 
 /// Waits until all work that may use the array is done. Returns false after raising.
-bool wait(Array &array) {
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrSynchronize(array.context->handle);
-  }
-  if (status == TSR_SUCCESS) return true;
-  raise(status);
-  return false;
-}
+bool waitFor(Array &array) { return !array.last || wait(*array.last); }
 
 void deallocate(PyObject *object) {
   Array &array = self(object);
@@ -75,11 +74,10 @@ void deallocate(PyObject *object) {
     WithoutGil released; // it may wait for queued work
     (void)tsrFree(array.context->handle, array.data);
   }
-  if (array.foreign) {
-    WithoutGil released; // queued work may use memory that goes with its owner
-    (void)tsrSynchronize(array.context->handle);
-  }
+  if (array.foreign && array.last)
+    awaitIdle(*array.last); // queued work may use memory that goes with its owner
   delete array.foreign;
+  Py_XDECREF(reinterpret_cast<PyObject *>(array.last));
   PyTypeObject *type = Py_TYPE(object);
   PyObject_Free(object);
   Py_DECREF(type);
@@ -125,7 +123,7 @@ int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   if (!kFormats[array.dtype]) return fail("the buffer protocol has no such elements: use asarray(x, dtype)");
   if ((flags & PyBUF_WRITABLE) && array.isReadOnly) return fail("the array is read-only");
   if (!fitsFlags(array, flags)) return fail("the array is not contiguous");
-  if (!wait(array)) return -1;
+  if (!waitFor(array)) return -1;
   auto *sizes = static_cast<Py_ssize_t *>(std::malloc(sizeof(Py_ssize_t) * 2 * kMaxRank));
   if (!sizes) return PyErr_NoMemory(), -1;
   const Py_ssize_t item = dtypeBytes(array.dtype);
@@ -165,11 +163,10 @@ struct Exported {
 };
 
 void drop(Exported *e) {
-  if (!mayTakeGil()) return; // at the interpreter's end, which frees nothing
-  PyGILState_STATE state = PyGILState_Ensure();
+  const WithGil taken;
+  if (!taken) return; // at the interpreter's end, which frees nothing
   --self(e->owner).exports;
   Py_DECREF(e->owner);
-  PyGILState_Release(state);
   delete e;
 }
 
@@ -203,7 +200,7 @@ PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
     return nullptr;
   Array &array = self(object);
   if (const char *why = refusal(array, device, copy)) return PyErr_SetString(PyExc_BufferError, why), nullptr;
-  if (!wait(array)) return nullptr;
+  if (!waitFor(array)) return nullptr;
   static const std::pair<uint8_t, uint8_t> kCodes[] = {
       {dlpack::Float, 64}, {dlpack::Float, 32}, {dlpack::Float, 16}, {dlpack::BFloat, 16},
       {dlpack::Float, 32}, {dlpack::E4M3FN, 8}, {dlpack::E5M2, 8},   {dlpack::E2M3, 8},
@@ -320,24 +317,24 @@ PyObject *copyOf(PyObject *, PyObject *object) {
                   "copy it to the host first");
   if (!isFromHost && !from.isContiguous)
     return refuse("E_ARG_STRIDES", "an array on a device is copied only if it is contiguous");
+  Stream *stream = currentStream(*context);
+  if (!stream || !wait(*stream) || (from.context && !waitFor(self(object)))) return nullptr;
   Array *array = newArray(*context, from.dtype, from.rank, from.shape);
   if (!array) return nullptr;
   Ref owned(reinterpret_cast<PyObject *>(array));
   const auto bytes = static_cast<size_t>(bytesOf(from.dtype, from.rank, from.shape));
   tsr_status_t status = TSR_SUCCESS;
   {
-    WithoutGil released;
-    if (from.context && from.context != context) status = tsrSynchronize(from.context->handle);
-    if (status == TSR_SUCCESS) status = tsrSynchronize(context->handle);
+    WithoutGil released; // and no signals: the stream is idle, so the copy is all that it waits for
     std::vector<char> packed;
     const void *source = from.data;
-    if (status == TSR_SUCCESS && !from.isContiguous) {
+    if (!from.isContiguous) {
       packed = pack(from.data, from.dtype, from.rank, from.shape, from.strides);
       source = packed.data();
     }
-    if (status == TSR_SUCCESS && bytes)
-      status = isFromHost ? tsrMemcpyH2D(context->handle, array->data, source, bytes)
-                          : tsrMemcpyD2D(context->handle, array->data, source, bytes);
+    const auto copy = isFromHost ? tsrMemcpyH2DAsync : tsrMemcpyD2DAsync;
+    if (bytes) status = copy(context->handle, array->data, source, bytes, stream->handle);
+    if (status == TSR_SUCCESS) status = tsrStreamSynchronize(stream->handle);
   }
   return status == TSR_SUCCESS ? owned.release() : raise(status);
 }
@@ -353,16 +350,22 @@ PyObject *copyTo(PyObject *object, PyObject *target) {
     PyBuffer_Release(&view);
     return refuse("E_ARG_SHAPE", "the array has " + std::to_string(bytes) + " bytes");
   }
+  Stream *stream = currentStream(*array.context);
+  if (!stream || !waitFor(array) || !wait(*stream)) {
+    PyBuffer_Release(&view);
+    return nullptr;
+  }
   {
-    WithoutGil released;
-    status = tsrSynchronize(array.context->handle);
-    if (status == TSR_SUCCESS && bytes && array.context->isHost && isContiguous(array, Order::C)) {
+    WithoutGil released; // and no signals: the stream is idle
+    if (bytes && array.context->isHost && isContiguous(array, Order::C)) {
       std::memcpy(view.buf, array.data, static_cast<size_t>(bytes));
-    } else if (status == TSR_SUCCESS && bytes && array.context->isHost) {
+    } else if (bytes && array.context->isHost) {
       const std::vector<char> packed = pack(array.data, array.dtype, array.rank, array.shape, array.strides);
       std::memcpy(view.buf, packed.data(), packed.size());
-    } else if (status == TSR_SUCCESS && bytes) {
-      status = tsrMemcpyD2H(array.context->handle, view.buf, array.data, static_cast<size_t>(bytes));
+    } else if (bytes) {
+      status = tsrMemcpyD2HAsync(array.context->handle, view.buf, array.data, static_cast<size_t>(bytes),
+                                 stream->handle);
+      if (status == TSR_SUCCESS) status = tsrStreamSynchronize(stream->handle);
     }
   }
   PyBuffer_Release(&view);
@@ -394,6 +397,12 @@ PyObject *dtypeOfArray(PyObject *object, void *) {
   return name ? forward("tessera._dtypes", "of", name.get()) : nullptr;
 }
 PyObject *numpyOf(PyObject *object, PyObject *) { return forward("tessera._interop", "numpy", object); }
+/// __array__(dtype=None, copy=None): what NumPy calls where the buffer protocol refuses, to hear why.
+PyObject *toNumPy(PyObject *object, PyObject *args, PyObject *keywords) {
+  Ref array(numpyOf(object, nullptr)),
+      convert(array ? PyObject_GetAttrString(array.get(), "__array__") : nullptr);
+  return convert ? PyObject_Call(convert.get(), args, keywords) : nullptr;
+}
 PyObject *represent(PyObject *object) { return forward("tessera._interop", "represent", object); }
 PyObject *ndimOf(PyObject *object, void *) { return PyLong_FromLong(self(object).rank); }
 Py_ssize_t length(PyObject *object) {
@@ -414,14 +423,16 @@ PyMethodDef arrayMethods[] = {{"empty", empty, METH_VARARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
 bool addArray(PyObject *module) {
-  static PyMethodDef methods[] = {{"__dlpack__",
-                                   reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toDLPack)),
-                                   METH_VARARGS | METH_KEYWORDS, nullptr},
-                                  {"__dlpack_device__", dlpackDevice, METH_NOARGS, nullptr},
-                                  {"_copy_to", copyTo, METH_O, nullptr},
-                                  {"numpy", numpyOf, METH_NOARGS,
-                                   "A NumPy array with these elements. On the CPU it shares their memory."},
-                                  {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {
+      {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toDLPack)),
+       METH_VARARGS | METH_KEYWORDS, nullptr},
+      {"__dlpack_device__", dlpackDevice, METH_NOARGS, nullptr},
+      {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toNumPy)),
+       METH_VARARGS | METH_KEYWORDS, nullptr},
+      {"_copy_to", copyTo, METH_O, nullptr},
+      {"numpy", numpyOf, METH_NOARGS,
+       "A NumPy array with these elements. On the CPU it shares their memory."},
+      {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef attributes[] = {{"shape", shapeOf, nullptr, nullptr, nullptr},
                                      {"ndim", ndimOf, nullptr, nullptr, nullptr},
                                      {"dtype", dtypeOfArray, nullptr, nullptr, nullptr},

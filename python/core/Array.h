@@ -1,5 +1,6 @@
 // ts.Array: a tensor in a device's memory.
 #pragma once
+#include "python/core/Stream.h"
 #include "python/core/Tensor.h"
 
 namespace tessera::python {
@@ -12,7 +13,11 @@ struct Array {
   int64_t shape[kMaxRank], strides[kMaxRank]; // in elements
   int64_t exports;                            // buffers and capsules that refer to `data`
   Tensor *foreign;                            // of an array that views another library's memory; else null
+  Stream *last;                               // that a call on the array was queued on; a reference, or null
 };
+
+/// Notes a call on the array, which comes after those that other streams have queued. False after raising.
+bool use(Array &, Stream &);
 
 /// Allocates a contiguous array with undefined elements. Null after raising.
 Array *newArray(Context &, int dtype, int rank, const int64_t *shape);

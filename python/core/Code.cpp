@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <memory>
 
 namespace tessera::python {
 
@@ -34,136 +33,6 @@ const char *dtypeName(int dtype) {
 uint32_t dtypeBytes(int dtype) { return *dtypeName(dtype) ? kDTypes[dtype].bytes : 0; }
 
 namespace {
-
-/// The options of a compilation, from a dict.
-class Options {
-public:
-  explicit Options(PyObject *dict) : dict_(dict) { o.struct_size = sizeof o; }
-
-  /// Returns false after raising.
-  bool read() {
-    return name("file", file_, o.file_name) && name("kernel", kernel_, o.kernel) &&
-           name("target", target_, o.target) && name("numerics", numerics_, o.numerics) &&
-           pairs("types", types_) && pairs("constants", constants_) && numbers("dims", dims_) &&
-           numbers("tunables", tunables_) && readPieces() && finish();
-  }
-
-  tsr_source_options_t o{};
-
-private:
-  using Texts = std::vector<std::pair<std::string, std::string>>;
-  using Numbers = std::vector<std::pair<std::string, int64_t>>;
-
-  PyObject *item(const char *key) { return PyDict_GetItemString(dict_, key); }
-
-  bool name(const char *key, std::string &kept, const char *&out) {
-    PyObject *value = item(key);
-    if (!value || value == Py_None) return true;
-    if (!text(value, kept)) return false;
-    out = kept.c_str();
-    return true;
-  }
-
-  /// Calls `take` with each tuple of a list.
-  template <class Take> bool each(const char *key, Take take) {
-    PyObject *list = item(key);
-    for (Py_ssize_t i = 0; list && i < PyList_Size(list); ++i)
-      if (!take(PyList_GetItem(list, i))) return false;
-    return !PyErr_Occurred();
-  }
-
-  bool pairs(const char *key, Texts &out) {
-    return each(key, [&](PyObject *pair) {
-      const char *name, *value;
-      if (!PyArg_ParseTuple(pair, "ss", &name, &value)) return false;
-      out.emplace_back(name, value);
-      return true;
-    });
-  }
-  bool numbers(const char *key, Numbers &out) {
-    return each(key, [&](PyObject *pair) {
-      const char *name;
-      long long value;
-      if (!PyArg_ParseTuple(pair, "sL", &name, &value)) return false;
-      out.emplace_back(name, value);
-      return true;
-    });
-  }
-  bool readPieces() {
-    return each("pieces", [&](PyObject *piece) {
-      const char *file;
-      unsigned line, fileLine;
-      if (!PyArg_ParseTuple(piece, "IsI", &line, &file, &fileLine)) return false;
-      files_.emplace_back(std::make_unique<std::string>(file));
-      pieces_.push_back({files_.back()->c_str(), line, fileLine});
-      return true;
-    });
-  }
-
-  bool finish() {
-    auto view = [](auto &from, auto &to, auto *&list, size_t &count) {
-      for (const auto &[name, value] : from)
-        if constexpr (std::is_same_v<Texts &, decltype(from)>)
-          to.push_back({name.c_str(), value.c_str()});
-        else
-          to.push_back({name.c_str(), value});
-      list = to.data();
-      count = to.size();
-    };
-    view(types_, typeViews_, o.types, o.type_count);
-    view(constants_, constantViews_, o.constants, o.constant_count);
-    view(dims_, dimViews_, o.dims, o.dim_count);
-    view(tunables_, tunableViews_, o.tunables, o.tunable_count);
-    o.pieces = pieces_.data();
-    o.piece_count = pieces_.size();
-    return true;
-  }
-
-  PyObject *dict_;
-  std::string file_, kernel_, target_, numerics_;
-  Texts types_, constants_;
-  Numbers dims_, tunables_;
-  std::vector<tsr_named_text_t> typeViews_, constantViews_;
-  std::vector<tsr_named_int_t> dimViews_, tunableViews_;
-  std::vector<std::unique_ptr<std::string>> files_;
-  std::vector<tsr_source_piece_t> pieces_;
-};
-
-/// read_definition(text, file, line) -> (name, bytes, [(name, line, column)], [returned])
-PyObject *readDefinition(PyObject *, PyObject *args) {
-  const char *source, *file;
-  Py_ssize_t size;
-  unsigned line;
-  if (!PyArg_ParseTuple(args, "s#sI", &source, &size, &file, &line)) return nullptr;
-  const tsr_source_piece_t piece = {file, 1, line};
-  Messages messages;
-  tsr_source_options_t options{};
-  options.struct_size = sizeof options;
-  options.file_name = file;
-  options.pieces = &piece;
-  options.piece_count = 1;
-  messages.listen(options);
-  tsr_definition_info_t info{};
-  info.struct_size = sizeof info;
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrReadDefinition(source, static_cast<size_t>(size), &options, &info);
-  }
-  if (status != TSR_SUCCESS) return raise(status, &messages);
-  Ref names(PyList_New(0)), returns(PyList_New(0));
-  if (!names || !returns) return nullptr;
-  for (size_t i = 0; i < info.name_count; ++i) {
-    const tsr_free_name_t &n = info.names[i];
-    Ref row(Py_BuildValue("(sII)", n.name, n.line, n.column));
-    if (!row || PyList_Append(names.get(), row.get())) return nullptr;
-  }
-  for (size_t i = 0; i < info.return_count; ++i) {
-    Ref name(PyUnicode_FromString(info.returns[i]));
-    if (!name || PyList_Append(returns.get(), name.get())) return nullptr;
-  }
-  return Py_BuildValue("(snOO)", info.name, static_cast<Py_ssize_t>(info.bytes), names.get(), returns.get());
-}
 
 // --- Describing a loaded kernel ---
 
@@ -249,6 +118,8 @@ bool describeReturns(Code &code, PyObject *names) {
   return true;
 }
 
+} // namespace
+
 PyObject *newCode(Context *context, tsr_module_t module, tsr_kernel_t kernel, PyObject *keep,
                   PyObject *returns) {
   auto *code = reinterpret_cast<Code *>(PyType_GenericAlloc(codeType, 0));
@@ -264,6 +135,8 @@ PyObject *newCode(Context *context, tsr_module_t module, tsr_kernel_t kernel, Py
   return describe(*code) && describeReturns(*code, returns) ? owned.release() : nullptr;
 }
 
+namespace {
+
 void deallocate(PyObject *self) {
   auto *code = reinterpret_cast<Code *>(self);
   if (code->module && !code->keep) {
@@ -276,115 +149,6 @@ void deallocate(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(type);
-}
-
-// --- Compiling and loading ---
-
-/// load_source(text, options, returns) -> Code of options["kernel"]
-PyObject *loadSource(PyObject *, PyObject *args) {
-  const char *source;
-  Py_ssize_t size;
-  PyObject *dict, *returns;
-  if (!PyArg_ParseTuple(args, "s#OO", &source, &size, &dict, &returns)) return nullptr;
-  Options options(dict);
-  Context *context = currentContext();
-  if (!context || !options.read()) return nullptr;
-  Messages messages;
-  messages.listen(options.o);
-  tsr_module_t module = nullptr;
-  tsr_kernel_t kernel = nullptr;
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrLoadModuleFromSource(context->handle, source, static_cast<size_t>(size), &options.o, &module);
-    if (status == TSR_SUCCESS) status = tsrGetKernel(module, options.o.kernel, &kernel);
-  }
-  if (status != TSR_SUCCESS) return raise(status, &messages);
-  return newCode(context, module, kernel, nullptr, returns);
-}
-
-/// Calls the compiler with the options of a dict and without the GIL. Returns false with an exception set.
-template <class Call> bool compiles(PyObject *dict, Call call) {
-  Options options(dict);
-  if (!options.read()) return false;
-  Messages messages;
-  messages.listen(options.o);
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = call(options.o);
-  }
-  if (status != TSR_SUCCESS) raise(status, &messages);
-  return status == TSR_SUCCESS;
-}
-
-/// compile_bundle(text, options) -> bytes
-PyObject *compileBundle(PyObject *, PyObject *args) {
-  const char *source;
-  Py_ssize_t size;
-  PyObject *dict;
-  if (!PyArg_ParseTuple(args, "s#O", &source, &size, &dict)) return nullptr;
-  const void *bundle = nullptr;
-  size_t bytes = 0;
-  if (!compiles(dict, [&](const tsr_source_options_t &o) {
-        return tsrCompile(source, static_cast<size_t>(size), &o, &bundle, &bytes);
-      }))
-    return nullptr;
-  return PyBytes_FromStringAndSize(static_cast<const char *>(bundle), static_cast<Py_ssize_t>(bytes));
-}
-
-/// save_bundle(text, options, path): the file appears completely or not at all.
-PyObject *saveBundle(PyObject *, PyObject *args) {
-  const char *source, *path;
-  Py_ssize_t size;
-  PyObject *dict;
-  if (!PyArg_ParseTuple(args, "s#Os", &source, &size, &dict, &path)) return nullptr;
-  if (!compiles(dict, [&](const tsr_source_options_t &o) {
-        return tsrCompileToFile(source, static_cast<size_t>(size), &o, path);
-      }))
-    return nullptr;
-  return none();
-}
-
-/// inspect(text, options, level) -> str
-PyObject *inspect(PyObject *, PyObject *args) {
-  const char *source, *out = nullptr;
-  Py_ssize_t size;
-  PyObject *dict;
-  int level;
-  if (!PyArg_ParseTuple(args, "s#Oi", &source, &size, &dict, &level)) return nullptr;
-  if (!compiles(dict, [&](const tsr_source_options_t &o) {
-        return tsrInspectIr(source, static_cast<size_t>(size), &o, level, &out);
-      }))
-    return nullptr;
-  return PyUnicode_FromString(out);
-}
-
-/// load_bundle(path) -> [Code]: all kernels and functions that the file's authors wrote
-PyObject *loadBundle(PyObject *, PyObject *args) {
-  const char *path;
-  if (!PyArg_ParseTuple(args, "s", &path)) return nullptr;
-  Context *context = currentContext();
-  if (!context) return nullptr;
-  tsr_module_t module = nullptr;
-  tsr_status_t status;
-  {
-    WithoutGil released;
-    status = tsrLoadModuleFromFile(context->handle, path, nullptr, &module);
-  }
-  if (status != TSR_SUCCESS) return raise(status);
-  Ref list(PyList_New(0));
-  PyObject *owner = nullptr; // the first code owns the module
-  tsr_kernel_t kernel = nullptr;
-  for (size_t i = 0; list && tsrGetModuleKernel(module, i, &kernel) == TSR_SUCCESS; ++i) {
-    tsr_kernel_info_t info{};
-    info.struct_size = sizeof info;
-    if (tsrGetKernelInfo(kernel, &info) != TSR_SUCCESS || info.is_generated) continue;
-    Ref code(newCode(context, module, kernel, owner, Py_None));
-    if (!code || PyList_Append(list.get(), code.get())) return nullptr;
-    if (!owner) owner = code.get();
-  }
-  return list.release();
 }
 
 // --- Attributes ---
@@ -425,16 +189,6 @@ PyObject *signature(PyObject *self, void *) {
 }
 
 } // namespace
-
-PyMethodDef compileMethods[] = {
-    {"read_definition", readDefinition, METH_VARARGS, nullptr},
-    {"load_source", loadSource, METH_VARARGS, nullptr},
-    {"compile_bundle", compileBundle, METH_VARARGS, nullptr},
-    {"save_bundle", saveBundle, METH_VARARGS, nullptr},
-    {"inspect", inspect, METH_VARARGS, nullptr},
-    {"load_bundle", loadBundle, METH_VARARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 bool addCode(PyObject *module) {
   static PyGetSetDef attributes[] = {{"metadata", metadata, nullptr, nullptr, nullptr},

@@ -36,6 +36,10 @@ struct Code {
   bool isFunction;
 };
 
+/// Null after raising. Takes over the module, unless `keep` does. `returns`: None, or what each value that
+/// the source returns is: a parameter's name, or "".
+PyObject *newCode(Context *, tsr_module_t, tsr_kernel_t, PyObject *keep, PyObject *returns);
+
 /// The number of a dtype, and the name of one; -1 and "" if there is none.
 int dtypeOf(const std::string &name);
 const char *dtypeName(int dtype);

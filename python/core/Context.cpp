@@ -1,5 +1,5 @@
 // The process's contexts, one per backend and device that was used, and the calls about backends.
-#include "python/core/Core.h"
+#include "python/core/Stream.h"
 #include <atomic>
 #include <map>
 #include <memory>
@@ -30,6 +30,7 @@ void forget() {
     (void)context.release(); // arrays of the parent refer to it
   contexts().clear();
   current = nullptr;
+  forgetStreams();
   taking = 0;
   settings += kForked; // kernels find no variant of the parent's
 }
@@ -66,8 +67,6 @@ Context *currentContext() {
   return current ? current : current = create();
 }
 
-tsr_stream_t currentStream(const Context &context) { return context.stream; }
-
 void takeGil(PyThreadState *state) {
   ++taking; // before the look at isEnding: finish() waits for the threads that it does not stop
   if (isEnding && !endsHere) {
@@ -79,7 +78,16 @@ void takeGil(PyThreadState *state) {
   --taking;
 }
 
-bool mayTakeGil() { return Py_IsInitialized() && (!isEnding || endsHere); }
+WithGil::WithGil() {
+  ++taking;
+  has_ = Py_IsInitialized() && (!isEnding || endsHere);
+  if (has_) state_ = PyGILState_Ensure();
+}
+
+WithGil::~WithGil() {
+  if (has_) PyGILState_Release(state_);
+  --taking;
+}
 
 namespace {
 
@@ -151,6 +159,8 @@ PyObject *memoryInfo(PyObject *, PyObject *) {
                        "in_use_bytes", info.in_use_bytes, "pooled_bytes", info.pooled_bytes);
 }
 
+PyObject *synchronize(PyObject *, PyObject *) { return waitForAll() ? none() : nullptr; }
+
 /// The contexts' handles, for loops without the GIL.
 std::vector<tsr_context_t> handles() {
   std::vector<tsr_context_t> out;
@@ -159,15 +169,15 @@ std::vector<tsr_context_t> handles() {
   return out;
 }
 
-/// Calls it for every context, also for those that select_backend left, and raises the first failure.
-template <tsr_status_t (*Call)(tsr_context_t)> PyObject *ofContexts(PyObject *, PyObject *) {
+/// Of every context, also of those that select_backend left. Raises the first failure.
+PyObject *trim(PyObject *, PyObject *) {
   const std::vector<tsr_context_t> all = handles();
   tsr_status_t status = TSR_SUCCESS;
   std::string said;
   {
     WithoutGil released;
     for (tsr_context_t handle : all) {
-      const tsr_status_t one = Call(handle);
+      const tsr_status_t one = tsrTrimMemory(handle);
       if (status == TSR_SUCCESS && one != TSR_SUCCESS) status = one, said = tsrLastError();
     }
   }
@@ -195,7 +205,7 @@ PyObject *finish(PyObject *, PyObject *) {
   PyThreadState *state = PyEval_SaveThread();
   for (tsr_context_t handle : all)
     (void)tsrSynchronize(handle);
-  while (taking)
+  while (taking > 0)
     usleep(100);
   PyEval_RestoreThread(state);
   return none();
@@ -209,8 +219,8 @@ PyMethodDef contextMethods[] = {
     {"capabilities", capabilities, METH_VARARGS, nullptr},
     {"device_count", deviceCount, METH_VARARGS, nullptr},
     {"memory_info", memoryInfo, METH_NOARGS, nullptr},
-    {"synchronize", ofContexts<tsrSynchronize>, METH_NOARGS, nullptr},
-    {"trim", ofContexts<tsrTrimMemory>, METH_NOARGS, nullptr},
+    {"synchronize", synchronize, METH_NOARGS, nullptr},
+    {"trim", trim, METH_NOARGS, nullptr},
     {"target", target, METH_NOARGS, nullptr},
     {"set_settings", setSettings, METH_O, nullptr},
     {"finish", finish, METH_NOARGS, nullptr},

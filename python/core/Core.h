@@ -43,8 +43,20 @@ private:
 
 /// Takes the GIL. Never returns in threads that come after the end has begun.
 void takeGil(PyThreadState *);
-/// May this thread, which may hold the GIL already, still take it?
-bool mayTakeGil();
+/// Takes the GIL for its lifetime, in a thread of the library. False if the interpreter ends: there is no GIL
+/// to take then. The end waits for threads that have it.
+class WithGil {
+public:
+  WithGil();
+  ~WithGil();
+  WithGil(const WithGil &) = delete;
+  WithGil &operator=(const WithGil &) = delete;
+  explicit operator bool() const { return has_; }
+
+private:
+  bool has_;
+  PyGILState_STATE state_;
+};
 
 /// Releases the GIL for its lifetime: for calls that wait, compile, or may call hooks on other threads.
 class WithoutGil {
@@ -96,8 +108,6 @@ constexpr int32_t kDevice = 0;
 
 /// The context that calls use; created on first use, and anew in the child of a fork. Null after raising.
 Context *currentContext();
-/// The stream that calls of this thread queue on.
-tsr_stream_t currentStream(const Context &);
 /// Identifies what compiled code depends on besides its source: the backend, the numerics profile.
 extern uint64_t settings;
 
@@ -107,6 +117,9 @@ extern PyTypeObject *codeType, *kernelType, *arrayType;
 bool addCode(PyObject *module);
 bool addKernel(PyObject *module);
 bool addArray(PyObject *module);
+bool addStream(PyObject *module);
+bool addEvent(PyObject *module);
+bool addGraph(PyObject *module);
 
 extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[];
 

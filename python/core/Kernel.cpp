@@ -2,10 +2,12 @@
 // results; the launch.
 #include "python/core/Array.h"
 #include "python/core/Code.h"
+#include "python/core/Replays.h"
 #include "python/core/Results.h"
 #include "python/core/Scalar.h"
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 namespace tessera::python {
@@ -34,12 +36,38 @@ struct State {
   std::vector<Parameter> parameters;
   std::vector<std::unique_ptr<Variant>> variants; // the last one used is first
   std::string name;
+  size_t positional = 0; // that many parameters are given by position too
   bool isFunction = false;
   bool hasOpen = false;
+  std::unique_ptr<Replays> replays; // of @ts.jit(capture_graph=True); else null
 };
 
 struct Kernel {
   PyObject_HEAD State *state;
+};
+
+/// The key of a call: built without memory of its own if it is short.
+class Key {
+public:
+  void push(int64_t value) {
+    if (size_ == std::size(small_)) large_.assign(small_, small_ + size_);
+    if (size_ >= std::size(small_))
+      large_.push_back(value);
+    else
+      small_[size_] = value;
+    ++size_;
+  }
+  int64_t operator[](size_t i) const { return data()[i]; }
+  bool operator==(const std::vector<int64_t> &other) const {
+    return std::equal(data(), data() + size_, other.begin(), other.end());
+  }
+  std::vector<int64_t> values() const { return {data(), data() + size_}; }
+
+private:
+  const int64_t *data() const { return size_ > std::size(small_) ? large_.data() : small_; }
+  int64_t small_[96];
+  std::vector<int64_t> large_;
+  size_t size_ = 0;
 };
 
 Code &codeOf(const Variant &v) { return *reinterpret_cast<Code *>(v.code.get()); }
@@ -81,15 +109,17 @@ private:
   std::string names() const {
     std::string out = state_.name + "(";
     for (size_t i = 0; i < count_; ++i)
-      out += (i ? ", " : "") + state_.parameters[i].text;
+      out += std::string(i ? ", " : "") + (i == state_.positional ? "*, " : "") + state_.parameters[i].text;
     return out + ")";
   }
 
   bool bind(PyObject *args, PyObject *keywords) {
     const auto given = static_cast<size_t>(PyTuple_Size(args));
-    if (given > count_) {
+    if (given > state_.positional) {
       refuse("E_ARG_COUNT",
-             names() + " takes " + std::to_string(count_) + " arguments, found " + std::to_string(given));
+             names() + " takes " + std::to_string(state_.positional) +
+                 (state_.positional < count_ ? " arguments by position, found " : " arguments, found ") +
+                 std::to_string(given));
       return false;
     }
     for (size_t i = 0; i < count_; ++i)
@@ -140,7 +170,7 @@ private:
   Variant *find() {
     if (state_.hasOpen && !makeKey()) return nullptr;
     auto &all = state_.variants;
-    auto fits = [&](const auto &v) { return v->settings == settings && v->key == key_ && isCompiledFor(*v); };
+    auto fits = [&](const auto &v) { return v->settings == settings && key_ == v->key && isCompiledFor(*v); };
     auto found = std::ranges::find_if(all, fits);
     if (found == all.end()) return compile();
     if (found != all.begin()) std::rotate(all.begin(), found, found + 1);
@@ -165,32 +195,35 @@ private:
   /// For each parameter without a type its dtype and rank, and what its extents and strides are, as text()
   /// has them.
   bool makeKey() {
-    std::vector<int64_t> extents;
+    Small<int64_t, kSmall * kMaxRank> extents(count_ * kMaxRank);
+    size_t seen = 0;
     for (size_t i = 0; i < count_; ++i) {
       if (!state_.parameters[i].isOpen) continue;
       if (!isTensor_[i]) {
         const int dtype = dtypeOfScalar(values_[i], name(i));
         if (dtype < 0) return false;
-        key_.insert(key_.end(), {dtype, -1});
+        key_.push(dtype);
+        key_.push(-1);
         continue;
       }
       const Tensor &t = tensors_[i];
       const bool isStrided = !t.isContiguous && !state_.isFunction;
-      key_.insert(key_.end(), {t.dtype, t.rank, isStrided});
+      key_.push(t.dtype);
+      key_.push(t.rank);
+      key_.push(isStrided);
       for (int d = 0; d < t.rank; ++d) {
-        key_.push_back(symbolOf(t.shape[d], extents));
-        if (isStrided) key_.push_back(t.strides[d] == 1);
+        key_.push(symbolOf(t.shape[d], extents.data(), seen));
+        if (isStrided) key_.push(t.strides[d] == 1);
       }
     }
     return true;
   }
 
   /// -1 and -2 for the extents 0 and 1, which are constants; else the number of the symbol.
-  static int64_t symbolOf(int64_t extent, std::vector<int64_t> &seen) {
+  static int64_t symbolOf(int64_t extent, int64_t *extents, size_t &seen) {
     if (extent <= 1) return -1 - extent;
-    auto found = std::ranges::find(seen, extent);
-    const int64_t number = found - seen.begin();
-    if (found == seen.end()) seen.push_back(extent);
+    const int64_t number = std::find(extents, extents + seen, extent) - extents;
+    if (number == static_cast<int64_t>(seen)) extents[seen++] = extent;
     return number;
   }
 
@@ -251,7 +284,7 @@ private:
     }
     auto variant = std::make_unique<Variant>();
     variant->settings = current;
-    variant->key = key_;
+    variant->key = key_.values();
     variant->code = std::move(made);
     for (const Argument &a : *codeOf(*variant).arguments) {
       auto is = [&](const Parameter &p) { return p.text == a.name; };
@@ -330,9 +363,9 @@ private:
   // --- Checks ---
 
   bool checkTensor(const Code &code, const Argument &a, size_t parameter) {
-    const std::string where = state_.name + ": " + a.name;
+    const auto where = [&] { return state_.name + ": " + a.name; };
     if (!isTensor_[parameter]) {
-      refuse("E_ARG_TYPE", where + " is a tensor of " + dtypeName(a.dtype) + ", found a scalar",
+      refuse("E_ARG_TYPE", where() + " is a tensor of " + dtypeName(a.dtype) + ", found a scalar",
              kindOf(values_[parameter]) == TypeKind::Other
                  ? "pass a NumPy array, a ts.Array or a tensor of DLPack"
                  : "");
@@ -340,28 +373,28 @@ private:
     }
     const Tensor &t = tensors_[parameter];
     if (t.dtype != a.dtype && !(a.dtype == TSR_DTYPE_TF32 && t.dtype == TSR_DTYPE_F32)) {
-      refuse("E_ARG_DTYPE", where + " is " + t.describe() + ", expected elements of " + dtypeName(a.dtype),
+      refuse("E_ARG_DTYPE", where() + " is " + t.describe() + ", expected elements of " + dtypeName(a.dtype),
              "convert it: ts.asarray(" + a.name + ", dtype=ts." + dtypeName(a.dtype) + ")");
       return false;
     }
     if (static_cast<size_t>(t.rank) != a.extents.size()) {
       refuse("E_ARG_RANK",
-             where + " is " + t.describe() + ", expected " + std::to_string(a.extents.size()) + " dims");
+             where() + " is " + t.describe() + ", expected " + std::to_string(a.extents.size()) + " dims");
       return false;
     }
     if (!t.isContiguous && a.strides.empty()) {
-      refuse("E_ARG_STRIDES", where + " is not contiguous, and its type has no ts.strides",
+      refuse("E_ARG_STRIDES", where() + " is not contiguous, and its type has no ts.strides",
              "pass np.ascontiguousarray(" + a.name + "), or declare its strides");
       return false;
     }
     if (a.isWritten && t.isReadOnly) {
-      refuse("E_ARG_READONLY", where + " is read-only, and the kernel writes it",
+      refuse("E_ARG_READONLY", where() + " is read-only, and the kernel writes it",
              "pass a copy: " + a.name + ".copy()");
       return false;
     }
     if (t.isOn(*code.context)) return true;
     refuse("E_ARG_DEVICE",
-           where + " is in the memory of " + t.place() + ", and the kernel runs on " + code.context->target,
+           where() + " is in the memory of " + t.place() + ", and the kernel runs on " + code.context->target,
            t.isHost || t.context ? "move it: ts.asarray(" + a.name + ")"
                                  : "move it with its own library, or select the backend of that device");
     return false;
@@ -395,6 +428,8 @@ private:
     const auto &arguments = *code.arguments;
     const size_t count = arguments.size();
     const std::vector<int> &parameters = variant.parameters;
+    Stream *stream = currentStream(*code.context);
+    if (!stream) return nullptr;
     Small<void *, 2 * kSmall> args(count), pointers(count);
     Small<uint64_t, 2 * kSmall> scalars(count);
     Small<int64_t, 2 * kSmall> dims(code.dims);
@@ -425,7 +460,24 @@ private:
       return nullptr;
     }
     if (!checkOverlap(code, variant)) return nullptr;
+    for (size_t i = 0; i < code.tensors; ++i) {
+      const auto parameter = static_cast<size_t>(parameters[i]);
+      if (tensors_[parameter].kind == TypeKind::Array &&
+          !use(*reinterpret_cast<Array *>(values_[parameter]), *stream))
+        return nullptr;
+    }
+    if (!checkFailure(*stream)) return nullptr;
     Small<Result, 4> results(code.results);
+    Launch launch{code, *stream, args.data(), count, waits};
+    Replay *replay = nullptr;
+    if (state_.replays && !stream->isCapturing) [[unlikely]]
+      replay = state_.replays->find(code, kind, pointers.data(), scalars.data(), dims.data());
+    if (replay && replay->graph) {
+      for (size_t i = 0; i < code.results; ++i)
+        results[i].object = Ref::borrow(replay->results[i].get());
+      if (!python::replay(*reinterpret_cast<Graph *>(replay->graph.get()), *stream)) return nullptr;
+      return returnValues(code, parameters, results.data(), kind, first);
+    }
     const int64_t *known = extents.data() ? extents.data() + extents.size() - resultAxes(code) : nullptr;
     for (size_t i = 0; i < code.results; ++i) {
       const Argument &a = arguments[code.tensors + i];
@@ -438,9 +490,11 @@ private:
         return nullptr;
       pointers[code.tensors + i] = results[i].data;
       args[code.tensors + i] = &pointers[code.tensors + i];
-      waits |= results[i].isHost;
+      launch.waits |= results[i].isHost;
+      if (!results[i].isHost && !use(*reinterpret_cast<Array *>(results[i].object.get()), *stream))
+        return nullptr;
     }
-    if (!queue(code, args.data(), count, waits)) return nullptr;
+    if (replay ? !capture(*replay, launch, results.data()) : !queue(launch, results.data())) return nullptr;
     return returnValues(code, parameters, results.data(), kind, first);
   }
 
@@ -458,21 +512,55 @@ private:
     return false;
   }
 
-  bool queue(const Code &code, void **args, size_t count, bool waits) {
-    const tsr_stream_t stream = currentStream(*code.context);
+  struct Launch {
+    const Code &code;
+    Stream &stream;
+    void **args;
+    size_t count;
+    bool waits;
+  };
+
+  bool queue(const Launch &l, Result *results) {
     tsr_status_t status;
     std::string said;
     {
       WithoutGil released;
-      status = tsrLaunch(code.kernel, stream, tsr_launch_t{}, args, count);
+      status = tsrLaunch(l.code.kernel, l.stream.handle, tsr_launch_t{}, l.args, l.count);
       if (status != TSR_SUCCESS) said = tsrLastError();
-      // After a failure too: the launch may have queued some of its steps.
-      const tsr_status_t later = waits ? tsrStreamSynchronize(stream) : TSR_SUCCESS;
-      if (status == TSR_SUCCESS && later != TSR_SUCCESS) status = later, said = tsrLastError();
     }
-    if (status == TSR_SUCCESS) return true;
-    raiseSaid(status, said);
+    if (l.stream.isCapturing)
+      return status == TSR_SUCCESS ? keepAll(l, results) : (raiseSaid(status, said), false);
+    if (status != TSR_SUCCESS && l.waits) awaitIdle(l.stream); // it may have queued some of its steps
+    if (status != TSR_SUCCESS) return raiseSaid(status, said), false;
+    if (!l.waits || wait(l.stream)) return true;
+    // A signal ended the wait, and the work goes on.
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (tsrStreamQuery(l.stream.handle) == TSR_NOT_READY && !keepAll(l, results)) PyErr_Clear();
+    PyErr_Restore(type, value, trace);
     return false;
+  }
+
+  /// Has the stream hold what the launch uses.
+  bool keepAll(const Launch &l, Result *results) {
+    for (size_t i = 0; i < count_; ++i)
+      if (isTensor_[i] && !keep(l.stream, tensors_[i].hold(values_[i]))) return false;
+    for (size_t i = 0; i < l.code.results; ++i)
+      if (!keep(l.stream, Py_NewRef(results[i].object.get()))) return false;
+    return keep(l.stream, Py_NewRef(reinterpret_cast<PyObject *>(const_cast<Code *>(&l.code))));
+  }
+
+  /// Captures the launch, and queues what that gives.
+  bool capture(Replay &replay, const Launch &l, Result *results) {
+    auto *graph = newGraph();
+    Ref owned(reinterpret_cast<PyObject *>(graph));
+    if (!graph || !beginCapture(*graph, l.stream)) return false;
+    const bool isQueued = queue(l, results);
+    if (!endCapture(*graph) || !isQueued) return false;
+    for (size_t i = 0; i < l.code.results; ++i)
+      replay.results.push_back(Ref::borrow(results[i].object.get()));
+    replay.graph = std::move(owned);
+    return python::replay(*graph, l.stream);
   }
 
   PyObject *returnValues(const Code &code, const std::vector<int> &parameters, Result *results, TypeKind kind,
@@ -499,7 +587,7 @@ private:
   Small<PyObject *, kSmall> values_; // borrowed from the caller's tuple and dict
   Small<Tensor, kSmall> tensors_;
   Small<bool, kSmall> isTensor_;
-  std::vector<int64_t> key_;
+  Key key_;
 };
 
 PyObject *call(PyObject *self, PyObject *args, PyObject *keywords) {
@@ -511,26 +599,30 @@ PyObject *code(PyObject *self, PyObject *args, PyObject *keywords) {
   return Call(self, *reinterpret_cast<Kernel *>(self)->state).code(args, keywords);
 }
 
-/// _signature(name, parameters, defaults, open, is_function). The defaults are of the last parameters.
+/// _signature(name, parameters, defaults, open, positional, is_function, captures_graph): the first
+/// `positional` parameters are also given by position. The default `...` is none.
 PyObject *setSignature(PyObject *self, PyObject *args) {
   const char *name;
   PyObject *names, *defaults, *open;
-  int isFunction;
-  if (!PyArg_ParseTuple(args, "sO!O!O!p", &name, &PyTuple_Type, &names, &PyTuple_Type, &defaults,
-                        &PyTuple_Type, &open, &isFunction))
+  Py_ssize_t positional;
+  int isFunction, capturesGraph;
+  if (!PyArg_ParseTuple(args, "sO!O!O!npp", &name, &PyTuple_Type, &names, &PyTuple_Type, &defaults,
+                        &PyTuple_Type, &open, &positional, &isFunction, &capturesGraph))
     return nullptr;
   State &state = *reinterpret_cast<Kernel *>(self)->state;
   state.name = name;
   state.isFunction = isFunction;
+  state.positional = static_cast<size_t>(positional);
+  if (capturesGraph) state.replays = std::make_unique<Replays>();
   state.parameters.clear();
   state.variants.clear();
   state.hasOpen = false;
-  const Py_ssize_t count = PyTuple_Size(names), first = count - PyTuple_Size(defaults);
-  for (Py_ssize_t i = 0; i < count; ++i) {
+  for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i) {
     Parameter p;
     p.name = Ref::borrow(PyTuple_GetItem(names, i));
     if (!text(p.name.get(), p.text)) return nullptr;
-    if (i >= first) p.defaultValue = Ref::borrow(PyTuple_GetItem(defaults, i - first));
+    if (PyObject *value = PyTuple_GetItem(defaults, i); value != Py_Ellipsis)
+      p.defaultValue = Ref::borrow(value);
     p.isOpen = PyObject_IsTrue(PyTuple_GetItem(open, i)) == 1;
     state.hasOpen |= p.isOpen;
     state.parameters.push_back(std::move(p));

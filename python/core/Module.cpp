@@ -16,7 +16,8 @@ int fill(PyObject *module) {
   static PyMethodDef own[] = {{"version", version, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
   for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods})
     if (PyModule_AddFunctions(module, table)) return -1;
-  isLoaded = addCode(module) && addKernel(module) && addArray(module);
+  isLoaded = addCode(module) && addKernel(module) && addArray(module) && addStream(module) &&
+             addEvent(module) && addGraph(module);
   return isLoaded ? 0 : -1;
 }
 

@@ -26,6 +26,7 @@ bool refuseRange(PyObject *object, int dtype, const char *name) {
 
 bool isBool(PyObject *object) {
   if (PyBool_Check(object)) return true;
+  if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) return false;
   Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
   return name && (PyUnicode_CompareWithASCIIString(name.get(), "bool_") == 0 ||
                   PyUnicode_CompareWithASCIIString(name.get(), "bool") == 0); // of NumPy

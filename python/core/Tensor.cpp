@@ -125,6 +125,7 @@ TypeKind kindOf(PyObject *object) {
   static TypeKind lastKind;
   PyTypeObject *type = Py_TYPE(object);
   if (type == last) return lastKind;
+  if (type == &PyFloat_Type || type == &PyLong_Type) return TypeKind::Scalar;
   auto found = known.find(type);
   if (found == known.end()) {
     found = known.emplace(type, classify(type)).first;
@@ -150,6 +151,19 @@ int32_t deviceTypeOf(const Context &context) {
          : context.backend == "rocm"      ? dlpack::Rocm
          : context.backend == "levelzero" ? dlpack::OneApi
                                           : dlpack::Other;
+}
+
+PyObject *Tensor::hold(PyObject *object) {
+  if (held == Nothing) return Py_NewRef(object);
+  auto *moved = new Tensor;
+  std::memcpy(static_cast<void *>(&moved->buffer), &buffer, sizeof buffer);
+  moved->managed = managed;
+  moved->isVersioned = isVersioned;
+  moved->held = std::exchange(held, Nothing);
+  PyObject *capsule = PyCapsule_New(
+      moved, nullptr, [](PyObject *c) { delete static_cast<Tensor *>(PyCapsule_GetPointer(c, nullptr)); });
+  if (!capsule) delete moved;
+  return capsule;
 }
 
 bool Tensor::isOn(const Context &other) const {

@@ -45,6 +45,9 @@ struct Tensor {
   Tensor(const Tensor &) = delete;
   Tensor &operator=(const Tensor &) = delete;
   void release();
+  /// Moves what this holds of `object`, which was read, to an object that lives as long as the memory has to.
+  /// Null after raising.
+  PyObject *hold(PyObject *object);
 
   /// Reads `object`, which is of `kind`. `name` is what errors call it. Returns false after raising.
   bool read(PyObject *object, TypeKind kind, const char *name);

@@ -16,7 +16,7 @@ import atexit as _atexit
 from tessera import _capture, _core, _missing, _names
 from tessera import dist, numerics, op, runtime, tile
 from tessera import group as group
-from tessera._core import Array
+from tessera._core import Array, Event, Stream
 from tessera._dtypes import _ALL, DType, Tensor, accum, loss_scale, round
 from tessera._dtypes import Strides as strides
 from tessera._errors import (ArgumentError, BackendError, CompileError, DeviceError, Diagnostic, Error, OutOfMemoryError, TimeoutError,

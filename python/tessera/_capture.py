@@ -67,6 +67,13 @@ def scope_of(frame: types.FrameType) -> dict[str, Any]:
     return {name: value for name, value in frame.f_locals.items() if literal(value) is not None}
 
 
+def _without_host_arguments(text: str) -> str:
+    """A definition without the argument of @ts.jit(capture_graph=True), which is not the compiler's business. Lines and columns stay."""
+    first = re.search(r"^\s*def\b", text, re.MULTILINE)
+    end = first.start() if first else 0
+    return re.sub(r"\(\s*capture_graph\s*=[^(),]*,?\s*\)", lambda found: re.sub(r"[^\r\n]", " ", found[0]), text[:end]) + text[end:]
+
+
 def read(function: types.FunctionType) -> Definition:
     """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
     import linecache
@@ -77,7 +84,7 @@ def read(function: types.FunctionType) -> Definition:
     if len(lines) < line:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
-    text = "".join(lines[line - 1:])
+    text = _without_host_arguments("".join(lines[line - 1:]))
     name, size, names, returns = _core.read_definition(text, file, line)
     if name != function.__name__:
         raise CompileError(f"{file}:{line}: expected the definition of '{function.__name__}', found '{name}'; "

@@ -30,7 +30,7 @@ def numpy(array: Any) -> Any:
     if name not in _NUMPY:
         raise ArgumentError(f"NumPy has no {name}", "E_ARG_DTYPE", "convert it: ts.asarray(x, dtype=ts.f32).numpy()")
     if array.device == "cpu":
-        return np.asarray(array)
+        return np.asarray(memoryview(array))  # NumPy itself would drop the failure of work that the memory waits for
     out = np.empty(array.shape, _NUMPY[name])
     array._copy_to(out)
     return out

@@ -22,7 +22,9 @@ class Kernel(_core.Kernel):
     """A tile kernel or a graph function. Call it on arrays and numbers; it is compiled for their types on first use."""
 
     def __init__(self, name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], open_: tuple[bool, ...],
-                 is_function: bool, source: Callable[[], tuple[str, dict[str, Any], list[str] | None]]) -> None:
+                 is_function: bool, source: Callable[[], tuple[str, dict[str, Any], list[str] | None]], *,
+                 positional: int | None = None, captures_graph: bool = False) -> None:
+        """`defaults`: one for each parameter, `...` where there is none. The first `positional` may be given by position."""
         self.__name__ = name
         self._parameters = parameters
         self._open = open_
@@ -31,7 +33,8 @@ class Kernel(_core.Kernel):
         self._read: tuple[str, dict[str, Any], list[str] | None] | None = None  # what _source() gave
         self._space: Mapping[str, Any] = {}
         self._annotations: Mapping[str, Any] = {}
-        self._signature(name, parameters, defaults, open_, is_function)
+        self._positional = len(parameters) if positional is None else positional
+        self._signature(name, parameters, defaults, open_, self._positional, is_function, captures_graph)
 
     def __repr__(self) -> str:
         return f"<tessera.Kernel {self.__name__}({', '.join(self._parameters)})>"
@@ -165,8 +168,9 @@ def _of_code(code: Any, like: Kernel | None = None) -> Kernel:
     rows = code.signature
     parameters = like._parameters if like else tuple(row[0] for row in rows if row[1] in ("tensor", "scalar"))
     name, _, _, is_function = code.info
-    defaults = like._defaults if like else ()
-    kernel = Kernel(name, parameters, defaults, (False,) * len(parameters), is_function, lambda: ("", {}, None))
+    defaults = like._defaults if like else (...,) * len(parameters)
+    kernel = Kernel(name, parameters, defaults, (False,) * len(parameters), is_function, lambda: ("", {}, None),
+                    positional=like._positional if like else None)
     kernel._compile = lambda open_types, shapes: code  # type: ignore[method-assign]
     return kernel
 
@@ -180,11 +184,16 @@ def _function_of(value: Any) -> types.FunctionType | None:
     return value if isinstance(value, types.FunctionType) else None
 
 
-def _decorate(function: Any, decorator: str, is_function: bool) -> Kernel:
+def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: bool = False) -> Kernel:
     _capture.check(function, decorator)
-    _capture.SCOPES[function] = _capture.scope_of(sys._getframe(2))
+    frame = sys._getframe(1)
+    while frame.f_globals is globals():
+        frame = frame.f_back
+    _capture.SCOPES[function] = _capture.scope_of(frame)
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    last = dict(zip(reversed(parameters[: code.co_argcount]), reversed(function.__defaults__ or ())))
+    given = {**last, **(function.__kwdefaults__ or {})}
     annotations = getattr(function, "__annotations__", {})
 
     def source() -> tuple[str, dict[str, Any], list[str] | None]:
@@ -193,8 +202,9 @@ def _decorate(function: Any, decorator: str, is_function: bool) -> Kernel:
         whole.add(definition, _function_of)
         return (*whole.build(), definition.returns)
 
-    kernel = Kernel(function.__name__, parameters, function.__defaults__ or (),
-                    tuple(name not in annotations for name in parameters), is_function, source)
+    kernel = Kernel(function.__name__, parameters, tuple(given.get(name, ...) for name in parameters),
+                    tuple(name not in annotations for name in parameters), is_function, source,
+                    positional=code.co_argcount, captures_graph=captures_graph)
     kernel.__wrapped__ = function
     kernel._annotations = annotations
     kernel.__doc__ = function.__doc__
@@ -222,11 +232,17 @@ class _KernelDecorator:
 kernel = _KernelDecorator()
 
 
-def jit(function: Callable[..., Any]) -> Kernel:
-    """@ts.jit: a graph function over whole tensors."""
-    if isinstance(function, Kernel):
-        raise ArgumentError(f"'{function.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
-    return _decorate(function, "ts.jit", True)
+def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = False) -> Any:
+    """@ts.jit: a graph function over whole tensors. With capture_graph=True the calls with the same arrays and numbers replay a graph
+    from the second one on, which keeps these arrays; there are at most 8."""
+    def decorate(wrapped: Callable[..., Any]) -> Kernel:
+        if isinstance(wrapped, Kernel):
+            raise ArgumentError(f"'{wrapped.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
+        return _decorate(wrapped, "ts.jit", True, capture_graph)
+
+    if function is not None and not capture_graph:
+        return decorate(function)
+    return decorate if function is None else decorate(function)
 
 
 class Module(Mapping):

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 # path -> what it needs
 NAMES = {
+    "tessera.Mapper": "mappers in Python",
+    "tessera.runtime.set_mapper": "mappers in Python",
     "tessera.autodiff": "derivatives of graph functions",
     "tessera.grad": "derivatives of graph functions",
     "tessera.value_and_grad": "derivatives of graph functions",
@@ -24,11 +26,6 @@ NAMES = {
     "tessera.while_loop": "loops in graph functions",
     "tessera.index_launch": "distributed execution",
     "tessera.ShardSpec": "distributed execution",
-    "tessera.Mapper": "mappers in Python",
-    "tessera.runtime.set_mapper": "mappers in Python",
-    "tessera.Stream": "streams in Python",
-    "tessera.Event": "streams in Python",
-    "tessera.runtime.capture": "graphs of streams in Python",
     "tessera.domain": "distributed execution",
     "tessera.array": "distributed execution",
     "tessera.autotune": "search for tunables from Python",
@@ -47,8 +44,7 @@ NAMES = {
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("Mapper Stream Event domain array autotune profiler testing torch random fft sparse "
-                                                   "quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Mapper domain array autotune profiler testing torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera

@@ -9,8 +9,13 @@ if TYPE_CHECKING:
 
 __all__ = ["backends", "capabilities", "capture", "devices", "memory_info", "select_backend", "set_mapper", "synchronize", "trim"]
 
-capture = _missing.function("tessera.runtime.capture")
 set_mapper = _missing.function("tessera.runtime.set_mapper")
+
+
+def capture() -> Any:
+    """with capture() as graph: the calls of the block on the current stream are recorded instead of run, and graph.replay() queues
+    them. The graph reads and writes the arrays of those calls, results included, and keeps them alive."""
+    return _core.Graph()
 
 
 def backends() -> list[dict[str, Any]]:

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "E_BUNDLE_VERSION": "tests/cli/bundle_test.py",
     "E_CALL": "tests/python/test_errors.py",
     "E_CAPTURE": "tests/python/test_capture.py",
+    "E_CAPTURING": "tests/python/test_streams.py",
     "E_CODEGEN_PLUGIN": "compiler/codegen/test/PluginTargetTest.cpp",
     "E_DIM_VALUE": "compiler/frontend/test/CasesTest.cpp",
     "E_IMAGE_LOAD": "tests/cli/bundle_test.py",

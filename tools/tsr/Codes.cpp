@@ -72,6 +72,10 @@ constexpr CodeText toolCodes[] = {
      "attributes of modules and objects that are such values. Pass anything else as an argument. A name has "
      "one meaning in\n"
      "all the functions of a kernel."},
+    {"E_CAPTURING", "a call waits for work that is being captured",
+     "In Python: calls in the block of ts.runtime.capture() are recorded and do not run, so there is nothing "
+     "to\n"
+     "wait for. Convert, print and copy arrays before or after it."},
     {"E_NO_SOURCE", "the source text of a function is not at hand",
      "In Python: the compiler reads the text of a function from its file, as the module linecache has it. "
      "Compile a text\n"

@@ -1,0 +1,149 @@
+"""Ctrl-C ends what waits, within 0.1 s, and leaves nothing half-written."""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+HEAD = textwrap.dedent("""
+    import _thread, os, signal, sys, threading, time
+    import numpy as np
+    import tessera as ts
+
+    @ts.kernel
+    def slow(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], count: ts.i64):
+        for i in ts.tile.parallel(0, n, 16):
+            for _ in range(count):
+                y[i:i+16] = y[i:i+16] + ts.tile.exp(x[i:i+16])
+
+    def interrupted(call, after=0.2):
+        \"\"\"The seconds from Ctrl-C to its exception.\"\"\"
+        sent = []
+        def send():
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        timer = threading.Timer(after, send)
+        timer.start()
+        try:
+            call()
+        except KeyboardInterrupt:
+            took = time.monotonic() - sent[0]
+            timer.join()
+            return took
+        raise AssertionError("it ended before the signal")
+""")
+
+
+class CtrlC(unittest.TestCase):
+    def run_program(self, text, **environment):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "program.py"
+            file.write_text(HEAD + textwrap.dedent(text))
+            done = subprocess.run([sys.executable, file, folder], capture_output=True, text=True, timeout=120,
+                                  env={**os.environ, **environment})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stderr, "")
+            return done.stdout
+
+    def test_waits(self):
+        self.run_program("""
+            x, y = np.zeros(160, "f4"), np.zeros(160, "f4")
+            slow(x, y, 10)
+            a, b = ts.zeros(160), ts.zeros(160)
+            limit = 0.2  # 0.1 s, and what a busy machine adds
+            took = interrupted(lambda: slow(x, y, 200_000_000))
+            assert took < limit, took
+            s = ts.Stream()
+            with s:
+                slow(a, b, 200_000_000)
+                done = s.record()
+            for wait in (b.numpy, s.synchronize, ts.runtime.synchronize, done.synchronize, lambda: s.synchronize(timeout=100),
+                         lambda: memoryview(b), lambda: np.from_dlpack(b)):
+                took = interrupted(wait)
+                assert took < limit, (wait, took)
+            sys.stdout.flush()
+            os._exit(0)  # the end of the interpreter waits for the work
+        """)
+
+    def test_memory_of_an_interrupted_call_stays(self):
+        self.run_program("""
+            import gc
+            def call():
+                x, y = np.zeros(1_000_000, "f4"), np.zeros(1_000_000, "f4")
+                slow(x, y, 1)
+                slow(x, y, 20000)
+            interrupted(call)
+            gc.collect()
+            for _ in range(20):  # another array in freed memory would be written
+                z = np.zeros(1_000_000, "f4")
+                time.sleep(0.01)
+                assert not z.any()
+                del z
+            os._exit(0)
+        """)
+
+    def test_compilations(self):
+        self.run_program("""
+            text = ["import tessera as ts", "@ts.jit", "def f(x):"]
+            text += [f"    x = ts.softmax(x * {i}.5 + ts.relu(x)) + ts.softmax(x)" for i in range(80)] + ["    return x"]
+            module = ts.compile("\\n".join(text))
+            x = np.ones((40, 50), "f4")
+            limit = 0.25
+            took = interrupted(lambda: module.f(x), after=0.5)
+            assert took < limit, took
+            took = interrupted(lambda: module.f(x), after=0.3)
+            assert took < limit, took
+            os._exit(0)
+        """, TESSERA_CACHE_DIR="off")
+
+    def test_saved_files(self):
+        self.run_program("""
+            text = ["import tessera as ts", "@ts.jit", "def f(x: ts.Tensor['n', 'm', ts.f32]):"]
+            text += [f"    x = ts.softmax(x * {i}.5 + ts.relu(x)) + ts.softmax(x)" for i in range(10)] + ["    return x"]
+            module = ts.compile("\\n".join(text))
+            path = sys.argv[1] + "/f.tsrb"
+            interrupted(lambda: module.f.save(path), after=0.15)
+            assert [name for name in os.listdir(sys.argv[1]) if name != "program.py"] in ([], ["f.tsrb"])
+            module.f.save(path)
+            ts.load(path)["f"]
+        """, TESSERA_CACHE_DIR="off")
+
+    def test_at_any_moment(self):
+        """Ctrl-C after a random time: the process ends by the signal, soon, and a later one finds its cache sound."""
+        program = HEAD + textwrap.dedent("""
+            x, y = np.zeros(16, "f4"), np.zeros(16, "f4")
+            print("ready", flush=True)
+            for i in range(10**6):
+                m = ts.compile(f"import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * {i}.5 + ts.softmax(x)\\n")
+                m.f(x)
+                slow(x, y, 1000)
+        """)
+        seed = random.randrange(10**6)
+        draw = random.Random(seed)
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "program.py"
+            file.write_text(program)
+            env = {**os.environ, "TESSERA_CACHE_DIR": folder + "/cache"}
+            for _ in range(int(os.environ.get("TESSERA_SIGNALS", "6"))):
+                p = subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+                self.assertEqual(p.stdout.readline(), "ready\n")
+                time.sleep(draw.uniform(0, 0.6))
+                p.send_signal(signal.SIGINT)
+                _, errors = p.communicate(timeout=30)
+                self.assertEqual(p.returncode, -signal.SIGINT, f"seed {seed}: {errors}")
+                self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
+            check = ("import numpy as np, tessera as ts\n"
+                     "m = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * 0.5 + ts.softmax(x)\\n')\n"
+                     "assert m.f(np.zeros(16, 'f4')).sum() == 1\n")
+            subprocess.run([sys.executable, "-c", check], check=True, env=env)
+            left = [path.name for path in pathlib.Path(folder, "cache").rglob("*") if "tmp" in path.name]
+            self.assertLessEqual(len(left), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
