@@ -123,6 +123,9 @@ bool addGraph(PyObject *module);
 
 extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[];
 
+/// From now on the library's messages go to tessera._log.
+void listenToLog();
+
 /// Makes a heap type and adds it to the module under its name.
 PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name);
 /// UTF-8 of a str; "" and false after raising.

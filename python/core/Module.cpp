@@ -18,6 +18,7 @@ int fill(PyObject *module) {
     if (PyModule_AddFunctions(module, table)) return -1;
   isLoaded = addCode(module) && addKernel(module) && addArray(module) && addStream(module) &&
              addEvent(module) && addGraph(module);
+  if (isLoaded) listenToLog();
   return isLoaded ? 0 : -1;
 }
 
