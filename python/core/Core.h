@@ -121,7 +121,7 @@ bool addStream(PyObject *module);
 bool addEvent(PyObject *module);
 bool addGraph(PyObject *module);
 
-extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[];
+extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[];
 
 /// From now on the library's messages go to tessera._log.
 void listenToLog();

@@ -23,6 +23,7 @@ from tessera._errors import (ArgumentError, BackendError, CompileError, DeviceEr
                              UnsupportedError)
 from tessera._interop import (arange, asarray, empty, empty_like, from_dlpack, full, full_like, ones, ones_like, zeros, zeros_like)
 from tessera._kernel import Kernel, compile, jit, kernel, load
+from tessera._mapper import Mapper
 
 __version__ = _core.version()
 

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
 # path -> what it needs
 NAMES = {
-    "tessera.Mapper": "mappers in Python",
-    "tessera.runtime.set_mapper": "mappers in Python",
     "tessera.autodiff": "derivatives of graph functions",
     "tessera.grad": "derivatives of graph functions",
     "tessera.value_and_grad": "derivatives of graph functions",
@@ -44,7 +42,7 @@ NAMES = {
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("Mapper domain array autotune profiler testing torch random fft sparse quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("domain array autotune profiler testing torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera

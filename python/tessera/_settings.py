@@ -1,4 +1,4 @@
-"""What compiled code depends on beside its source: the backend, the numerics profile. Each combination has a number, by which kernels
+"""What compiled code depends on beside its source: the backend, the numerics profile, the mapper. Each combination has a number, by which kernels
 find their variants."""
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from tessera import _core
 _numbers: dict[tuple[object, ...], int] = {}
 _backend: str | None = None
 _numerics: str | None = None
+_mapper = 0  # how many were set
 
 
 def _apply() -> None:
-    _core.set_settings(_numbers.setdefault((_backend, _numerics), len(_numbers)))
+    _core.set_settings(_numbers.setdefault((_backend, _numerics, _mapper), len(_numbers)))
 
 
 def numerics() -> str | None:
@@ -28,4 +29,10 @@ def set_backend(name: str | None) -> None:
     global _backend
     _core.select_backend(name)
     _backend = name
+    _apply()
+
+
+def mapper_changed() -> None:
+    global _mapper
+    _mapper += 1
     _apply()

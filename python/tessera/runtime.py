@@ -1,15 +1,14 @@
 """Backends, devices, memory and mappers of this process."""
 from __future__ import annotations
 
-from tessera import _core, _missing, _settings
+from tessera import _core, _settings
+from tessera._mapper import set_mapper
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["backends", "capabilities", "capture", "devices", "memory_info", "select_backend", "set_mapper", "synchronize", "trim"]
-
-set_mapper = _missing.function("tessera.runtime.set_mapper")
 
 
 def capture() -> Any:

@@ -95,6 +95,18 @@ class Seeds(unittest.TestCase):
         space = run("precision.py", **names)
         self.assertIn("fp8_e4m3 @accum(f32) @loss_scale(128.0)", repr(space["__annotations__"]["x"]))
 
+    def test_mapper(self):
+        """Its answer for this machine, 'ptx', is no variant of a product on the CPU: the question that gets it fails."""
+        mapper = run("mapper.py", tessera=tessera)["MyMapper"]()
+        try:
+            with self.assertRaises(ts.ArgumentError) as raised:
+                ts.gemm(floats(3, 4), floats(4, 5, seed=2), trans_a=False)
+            self.assertEqual(raised.exception.code, "E_MAPPER_ANSWER")
+            self.assertRegex(str(raised.exception), "mapper MyMapper.*'ptx' is not legal here; legal: .*tile")
+        finally:
+            ts.runtime.set_mapper(None)
+        self.assertEqual(mapper.choose_collective("all_reduce", 72), "sharp_ring")
+
     def test_version(self):
         printed = subprocess.run([sys.executable, "-c", "import tessera; print(tessera.__version__)"], capture_output=True, text=True,
                                  check=True).stdout
