@@ -1,6 +1,7 @@
 // The call of a kernel: positions, keywords and defaults; the variant for the arguments' types; dims;
 // results; the launch.
 #include "python/core/Array.h"
+#include "python/core/Background.h"
 #include "python/core/Code.h"
 #include "python/core/Replays.h"
 #include "python/core/Results.h"
@@ -521,18 +522,24 @@ private:
   };
 
   bool queue(const Launch &l, Result *results) {
-    tsr_status_t status;
+    const bool isRecorded = l.stream.isCapturing, waits = l.waits && !isRecorded;
+    bool isLate = false;
+    tsr_status_t status, later = TSR_SUCCESS;
     std::string said;
     {
       WithoutGil released;
       status = tsrLaunch(l.code.kernel, l.stream.handle, tsr_launch_t{}, l.args, l.count);
-      if (status != TSR_SUCCESS) said = tsrLastError();
+      if (status != TSR_SUCCESS)
+        said = tsrLastError();
+      else if (waits)
+        later = waitPart(l.stream.handle, kPollNs, isLate, said);
     }
-    if (l.stream.isCapturing)
-      return status == TSR_SUCCESS ? keepAll(l, results) : (raiseSaid(status, said), false);
-    if (status != TSR_SUCCESS && l.waits) awaitIdle(l.stream); // it may have queued some of its steps
+    if (status != TSR_SUCCESS && waits) awaitIdle(l.stream); // it may have queued some of its steps
     if (status != TSR_SUCCESS) return raiseSaid(status, said), false;
-    if (!l.waits || wait(l.stream)) return true;
+    if (isRecorded) return keepAll(l, results);
+    if (later != TSR_SUCCESS && !isLate) return raiseSaid(later, said), false;
+    const bool goesOn = isLate || (waits && l.stream.kept);
+    if (!goesOn || (!PyErr_CheckSignals() && wait(l.stream))) return true;
     // A signal ended the wait, and the work goes on.
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);

@@ -113,6 +113,7 @@ bool readScalar(PyObject *object, int dtype, const char *name, uint64_t &bits) {
 }
 
 int dtypeOfScalar(PyObject *object, const char *name) {
+  if (PyFloat_CheckExact(object)) return TSR_DTYPE_F32;
   if (PyBool_Check(object)) return TSR_DTYPE_BOOL;
   if (PyLong_Check(object)) {
     int overflow = 0;

@@ -102,10 +102,7 @@ Waited waitFor(Stream &s, uint64_t limitNs, tsr_status_t &status, std::string &s
     bool isLate;
     {
       WithoutGil released;
-      const int64_t begin = coarseNs();
-      status = tsrStreamSynchronizeFor(s.handle, part);
-      isLate = status == TSR_ETIMEOUT && coarseNs() - begin + 10'000'000 >= static_cast<int64_t>(part);
-      if (status != TSR_SUCCESS && !isLate) said = tsrLastError();
+      status = waitPart(s.handle, part, isLate, said);
     }
     if (!isLate) break;
     if (PyErr_CheckSignals()) return Waited::Raised;
@@ -120,6 +117,14 @@ Waited waitFor(Stream &s, uint64_t limitNs, tsr_status_t &status, std::string &s
 }
 
 } // namespace
+
+tsr_status_t waitPart(tsr_stream_t handle, uint64_t ns, bool &isLate, std::string &said) {
+  const int64_t begin = coarseNs();
+  const tsr_status_t status = tsrStreamSynchronizeFor(handle, ns);
+  isLate = status == TSR_ETIMEOUT && coarseNs() - begin + 10'000'000 >= static_cast<int64_t>(ns);
+  if (status != TSR_SUCCESS && !isLate) said = tsrLastError();
+  return status;
+}
 
 Stream *currentStream(Context &context) {
   OfThread &t = ofThread;

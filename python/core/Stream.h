@@ -35,6 +35,9 @@ bool leaveStream(Stream &);
 /// Waits for the stream's work, without the GIL, and raises the work's failure. Signals end the wait. Returns
 /// false after raising.
 bool wait(Stream &);
+/// A part of wait(), without the GIL, of at most `ns`. `isLate`: the work takes longer. `said`: a failure's
+/// text.
+tsr_status_t waitPart(tsr_stream_t, uint64_t ns, bool &isLate, std::string &said);
 /// Waits without looking at signals, and leaves a failure for the next call.
 void awaitIdle(Stream &);
 /// wait() for every stream of this process. A failure of another running thread is left for that thread.
