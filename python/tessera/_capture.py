@@ -3,7 +3,6 @@ values of the names that these use."""
 from __future__ import annotations
 
 import math
-import re
 import sys
 import types
 import weakref
@@ -33,7 +32,7 @@ class Definition:
         self.line = line  # of its first line in the file
         self.names = names  # name, line, column: what it uses and does not define
         self.returns = returns
-        self.first = text.count("\n", 0, found.start()) + 1 if (found := re.search(r"^\s*def\b", text, re.MULTILINE)) else 1
+        self.first = text.count("\n", 0, _before_def(text)) + 1
         self.scope = scope  # constants of the function around it, for names in annotations, which no closure has
 
     def lookup(self, name: str) -> Any:
@@ -50,6 +49,16 @@ class Definition:
     def is_decorator(self, line: int) -> bool:
         """Is it a line above the def?"""
         return line < self.first
+
+
+def _before_def(text: str) -> int:
+    """The length of the lines above the def: its decorators."""
+    at = 0
+    for line in text.split("\n"):
+        if line.lstrip()[:4] in ("def ", "def\t"):
+            return at
+        at += len(line) + 1
+    return 0
 
 
 def error(definition: Definition, name: str, line: int, column: int, message: str, hint: str) -> CompileError:
@@ -69,8 +78,10 @@ def scope_of(frame: types.FrameType) -> dict[str, Any]:
 
 def _without_host_arguments(text: str) -> str:
     """A definition without the argument of @ts.jit(capture_graph=True), which is not the compiler's business. Lines and columns stay."""
-    first = re.search(r"^\s*def\b", text, re.MULTILINE)
-    end = first.start() if first else 0
+    end = _before_def(text)
+    if "capture_graph" not in text[:end]:
+        return text
+    import re
     return re.sub(r"\(\s*capture_graph\s*=[^(),]*,?\s*\)", lambda found: re.sub(r"[^\r\n]", " ", found[0]), text[:end]) + text[end:]
 
 

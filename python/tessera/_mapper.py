@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import _thread
-from collections import namedtuple
 
 from tessera import _core, _settings
 from tessera._errors import ArgumentError
@@ -11,14 +10,22 @@ TYPE_CHECKING = False  # importing typing would take a quarter of the package's 
 if TYPE_CHECKING:
     from typing import Any
 
-Region = namedtuple("Region", "name axis dtype shape")
-Region.__doc__ = "A part of a tensor that needs a place."
+class Region:
+    """A part of a tensor that needs a place: its name, the axis of the mesh that it is split along or "", dtype and shape."""
+
+    __slots__ = ("name", "axis", "dtype", "shape")
+
+    def __init__(self, name: str, axis: str, dtype: str, shape: tuple[int, ...]) -> None:
+        self.name, self.axis, self.dtype, self.shape = name, axis, dtype, shape
 
 
-class Mesh(namedtuple("Mesh", "axes devices groups")):
+class Mesh:
     """The ranks that a region can go to: {axis: ranks}, the devices, and the groups with a fast link."""
 
-    __slots__ = ()
+    __slots__ = ("axes", "devices", "groups")
+
+    def __init__(self, axes: dict[str, int], devices: list[str], groups: list[str]) -> None:
+        self.axes, self.devices, self.groups = axes, devices, groups
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -74,7 +81,7 @@ _FIRST = {"choose_collective": ("kind", "size"), "choose_variant": ("op", "arch"
 def _call(mapper: Any, hook: str, about: dict[str, Any]) -> Any:
     function = getattr(mapper, hook)
     if hook == "place":
-        return function(Region(*(about[name] for name in Region._fields)), Mesh(*(about[name] for name in Mesh._fields)))
+        return function(Region(*(about[name] for name in Region.__slots__)), Mesh(*(about[name] for name in Mesh.__slots__)))
     if "arch" in about:
         about["arch"] = Arch(about["arch"])
     first = [about.pop(name) for name in _FIRST[hook]]
