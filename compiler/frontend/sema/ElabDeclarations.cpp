@@ -345,7 +345,7 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
       fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t),
            std::string("take ts.") + (isFloat(*t) ? "f32" : "i32") + " and cast");
     if (p.defaultValue) {
-      Value v = evaluate(*p.defaultValue);
+      Value v = atModuleLevel(*p.defaultValue);
       bool scalar = v.isScalar() && v.isConst;
       bool fitsKind =
           scalar && ((v.dtype == DType::Bool) == (*t == DType::Bool)) && (isFloat(*t) || !isFloat(v.dtype));

@@ -43,9 +43,14 @@ bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
     fail(Code::E_ARGUMENTS, loc, std::move(message), std::move(hint));
     return false;
   };
-  if (call.items.size() - 1 > values.size())
-    return refuse(call.loc, "'" + fn.text + "' takes " + std::to_string(values.size()) +
-                                " arguments, found " + std::to_string(call.items.size() - 1));
+  const auto named = std::ranges::find(fn.parameters, true, &ast::Parameter::isKeywordOnly);
+  const auto places = static_cast<size_t>(named - fn.parameters.begin());
+  if (call.items.size() - 1 > places)
+    return refuse(call.loc,
+                  "'" + fn.text + "' takes " + std::to_string(places) +
+                      (places < values.size() ? " arguments by position, found " : " arguments, found ") +
+                      std::to_string(call.items.size() - 1),
+                  places < values.size() ? "write " + named->name + "=..." : "");
   for (size_t i = 1; i < call.items.size(); ++i)
     values[i - 1] = evaluate(*call.items[i]);
   for (const ast::Keyword &k : call.keywords) {

@@ -13,8 +13,17 @@ namespace {
 class Names {
 public:
   std::vector<FreeName> of(ast::Stmt &function) {
+    std::set<const ast::Expr *> defaults;
+    for (ast::Parameter &p : function.parameters)
+      defaults.insert(p.defaultValue.get());
     define(function);
-    ast::forEachExpression(function, [&](ast::ExprPtr &e) { use(*e); });
+    ast::forEachExpression(function, [&](ast::ExprPtr &e) {
+      std::set<std::string> known;
+      const bool isDefault = defaults.contains(e.get()); // n=n: the n around the function
+      if (isDefault) defined_.swap(known);
+      use(*e);
+      if (isDefault) defined_.swap(known);
+    });
     return std::move(found_);
   }
 
@@ -57,7 +66,16 @@ private:
   }
 
   void use(ast::Expr &e) {
-    if (e.kind == ast::Expr::Comprehension) assign(*e.items[1]);
+    if (e.kind ==
+        ast::Expr::Comprehension) { // its variable is known in it only, and not in what it loops over
+      use(*e.items[2]);
+      const std::set<std::string> around = defined_;
+      assign(*e.items[1]);
+      for (size_t i : {size_t(0), size_t(3)})
+        if (i < e.items.size() && e.items[i]) use(*e.items[i]);
+      defined_ = around;
+      return;
+    }
     const std::string name = dottedName(e);
     if (name.empty()) return ast::forEachPart(e, [&](ast::ExprPtr &part) { use(*part); });
     if (!defined_.contains(name.substr(0, name.find('.'))) && seen_.insert(name).second)

@@ -84,6 +84,17 @@ void supplyTypes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) 
   }
 }
 
+/// Replaces the name in annotations by the type of tensors that it stands for.
+static void supplyType(ModuleData &m, const std::string &name, const std::string &text,
+                       DiagnosticSink &sink) {
+  const std::string what = "the constant supplied for '" + name + "'";
+  for (ast::Stmt &s : m.body) {
+    for (ast::Parameter &p : s.parameters)
+      if (p.annotation) replace(p.annotation, name, what, text, sink);
+    if (s.kind == ast::Stmt::Function && s.returns) replace(s.returns, name, what, text, sink);
+  }
+}
+
 void supplyAttributes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {
   for (const auto &[name, text] : supplied.constants)
     if (name.find('.') != name.npos && isName(name))
@@ -91,6 +102,8 @@ void supplyAttributes(ModuleData &m, const Supplied &supplied, DiagnosticSink &s
         ast::forEachExpression(s, [&](ast::ExprPtr &e) {
           replace(e, name, "the constant supplied for '" + name + "'", text, sink);
         });
+    else if (text.starts_with("tessera.Tensor["))
+      supplyType(m, name, text, sink);
 }
 
 void supplyConstants(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink) {

@@ -11,8 +11,9 @@ namespace tessera::frontend {
 /// there. The names of the module must not be resolved yet.
 void supplyTypes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink);
 
-/// Replaces chains of attributes, config.BLOCK, by the values of the constants of such names. The names of
-/// the module must not be resolved yet.
+/// Replaces chains of attributes, config.BLOCK, by the values of the constants of such names, and in
+/// annotations names of constants that are types of tensors, by these. The names of the module must not be
+/// resolved yet.
 void supplyAttributes(ModuleData &m, const Supplied &supplied, DiagnosticSink &sink);
 
 /// Defines the constants. The names of the module must be resolved: a definition in the source takes

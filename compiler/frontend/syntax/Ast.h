@@ -60,6 +60,7 @@ struct Parameter {
   std::string name;
   Range loc;
   ExprPtr annotation, defaultValue; // may be null
+  bool isKeywordOnly = false;       // behind a *
 };
 
 struct Stmt {

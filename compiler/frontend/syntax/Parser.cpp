@@ -224,13 +224,20 @@ private:
     s.nameLoc = cur().loc;
     s.text = expectName("a function name");
     expect("(", "behind the function name");
+    bool isKeywordOnly = false;
     while (!at(")")) {
+      if (at("*") && next().is(",") && !isKeywordOnly) {
+        isKeywordOnly = true;
+        take(), take();
+        if (at(")")) fail(Code::E_SYNTAX, cur().loc, "expected a parameter behind the *");
+      }
       if (at("*") || at("**") || at("/"))
         fail(Code::E_UNSUPPORTED, cur().loc,
              "'" + cur().text + "' in a parameter list is not part of the tile language",
              "name every parameter");
       ast::Parameter &p = s.parameters.emplace_back();
       p.loc = cur().loc;
+      p.isKeywordOnly = isKeywordOnly;
       p.name = expectName("a parameter name");
       if (accept(":")) p.annotation = expression();
       if (accept("=")) p.defaultValue = expression();

@@ -66,6 +66,16 @@ TEST(Definition, DefinesParametersTargetsAndDims) {
   EXPECT_THAT(found.names(), ElementsAre("T", "range", "zero", "g.shape"));
 }
 
+TEST(Definition, TakesDefaultsFromAroundIt) {
+  EXPECT_THAT(read("def f(a, n=n, m=a + n, k=[j for j in n]):\n    return n, m\n").names(),
+              ElementsAre("n", "a"));
+}
+
+TEST(Definition, KeepsTheVariableOfAComprehensionInIt) {
+  EXPECT_THAT(read("def f(a):\n    b = [k * a for k in k.items]\n    return b, k, c\n").names(),
+              ElementsAre("k.items", "k", "c"));
+}
+
 TEST(Definition, NamesTheParametersThatItReturns) {
   const std::string head = "def f(x, y):\n    z = x\n    ";
   for (const auto &[statement, returns] :

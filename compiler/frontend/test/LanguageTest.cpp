@@ -243,6 +243,17 @@ TEST(Names, TunablesComeFromTheContext) {
   EXPECT_THAT(compile(source, o).text(), HasSubstr("tunables BM=16 BN=4"));
 }
 
+TEST(Names, ParametersBehindAStarAreGivenByName) {
+  const std::string text =
+      kHead + "def f(v, *, by=2.0):\n    return v * by\n@ts.kernel\ndef k(x: ts.Tensor[4, ts.f32], *, "
+              "a: ts.f32 = 1.0):\n    for i in ts.tile.parallel(0, 4, 4):\n        x[i:i+4] = ";
+  EXPECT_TRUE(compile(text + "f(x[i:i+4], by=a) + f(a)\n").ok());
+  EXPECT_THAT(compile(text + "f(x[i:i+4], a)\n").text(),
+              HasSubstr("'f' takes 1 arguments by position, found 2"));
+  for (const char *wrong : {"*, *, a", "*", "*a", "a, *", "a, /, b"})
+    EXPECT_FALSE(compile(kHead + "def f(" + wrong + "):\n    return 1\n").ok()) << wrong;
+}
+
 TEST(Ops, TheRest) {
   for (const char *expression :
        {"exp", "exp2", "log", "log2", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "abs"})

@@ -51,6 +51,18 @@ TEST(Supply, GraphFunctionsTakeTypesToo) {
   EXPECT_THAT(with(source, {types[0]}).text(), HasSubstr("E_PARAMETER"));
 }
 
+TEST(Supply, ConstantsAreTypesOfTensors) {
+  const std::string body =
+      "    for i in ts.tile.parallel(0, n, 64):\n        y[i:i+64] = x[i:i+64]\n    return y\n";
+  const Outcome written = compile(kHead +
+                                  "@ts.kernel\ndef k(x: ts.Tensor['n', ts.f32], y: ts.Tensor['n', ts.f32])"
+                                  " -> ts.Tensor['n', ts.f32]:\n" +
+                                  body);
+  ASSERT_TRUE(written.ok()) << written.text();
+  const std::string source = "import tessera\n" + kHead + "@ts.kernel\ndef k(x: V, y: V) -> V:\n" + body;
+  EXPECT_EQ(with(source, {}, {{"V", "tessera.Tensor['n', tessera.f32]"}}).text(), written.text());
+}
+
 TEST(Supply, TypesMayHaveStrides) {
   const Outcome out =
       with(kHead + kScale, {{"x", "Tensor['n', f32, strides('s')]"}, {"y", "Tensor['n', f32]"}, {"a", "f32"}},
