@@ -71,6 +71,10 @@ void trimTraceback() {
 }
 
 bool text(PyObject *str, std::string &out) {
+  if (!PyUnicode_Check(str)) {
+    PyErr_Format(PyExc_TypeError, "expected a str, found %R", str);
+    return false;
+  }
   Py_ssize_t size = 0;
   const char *bytes = PyUnicode_AsUTF8AndSize(str, &size);
   if (bytes) out.assign(bytes, static_cast<size_t>(size));

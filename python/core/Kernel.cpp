@@ -329,22 +329,26 @@ private:
       const Tensor &t = tensors_[static_cast<size_t>(v.parameters[i])];
       for (size_t d = 0; d < a.strides.size(); ++d) {
         const Extent &e = a.strides[d];
-        if (t.strides[d] < 0) return refuseStride(a, d, "negative, " + std::to_string(t.strides[d]));
+        if (t.strides[d] < 0) return refuseStride(t, a, d, "negative, " + std::to_string(t.strides[d]));
         if (e.kind == TSR_DIM_CONSTANT && t.strides[d] != e.value && t.shape[d] > 1)
-          return refuseStride(a, d, std::to_string(t.strides[d]) + ", expected " + e.text);
+          return refuseStride(t, a, d, std::to_string(t.strides[d]) + ", expected " + e.text);
         if (e.kind == TSR_DIM_NAMED && dims[e.dim] >= 0 && dims[e.dim] != t.strides[d] && t.shape[d] > 1)
-          return refuseStride(
-              a, d, std::to_string(t.strides[d]) + ", but " + e.text + " is " + std::to_string(dims[e.dim]));
+          return refuseStride(t, a, d,
+                              std::to_string(t.strides[d]) + ", but " + e.text + " is " +
+                                  std::to_string(dims[e.dim]));
         if (e.kind == TSR_DIM_NAMED && (dims[e.dim] < 0 || t.shape[d] > 1)) dims[e.dim] = t.strides[d];
       }
     }
     return true;
   }
-  bool refuseStride(const Argument &a, size_t axis, const std::string &what) {
+  bool refuseStride(const Tensor &t, const Argument &a, size_t axis, const std::string &what) {
     refuse("E_ARG_STRIDES",
            state_.name + ": the stride of " + a.name + " along dim " + std::to_string(axis) + " is " + what,
-           "pass np.ascontiguousarray(" + a.name + ")");
+           "pass " + contiguous(t, a));
     return false;
+  }
+  static std::string contiguous(const Tensor &t, const Argument &a) {
+    return t.kind == TypeKind::DLPack ? a.name + ".contiguous()" : "np.ascontiguousarray(" + a.name + ")";
   }
 
   /// Lets the library solve the dims, or say why they cannot be.
@@ -385,7 +389,7 @@ private:
     }
     if (!t.isContiguous && a.strides.empty()) {
       refuse("E_ARG_STRIDES", where() + " is not contiguous, and its type has no ts.strides",
-             "pass np.ascontiguousarray(" + a.name + "), or declare its strides");
+             "pass " + contiguous(t, a) + ", or declare its strides");
       return false;
     }
     if (a.isWritten && t.isReadOnly) {
@@ -401,23 +405,26 @@ private:
     return false;
   }
 
-  /// A tensor that is written may share no byte with another.
+  /// A tensor that is written may share no byte with another, and has no two elements at one place.
   bool checkOverlap(const Code &code, const Variant &v) {
-    for (size_t i = 0; i < code.tensors; ++i)
-      for (size_t j = 0; (*code.arguments)[i].isWritten && j < code.tensors; ++j) {
-        if (i == j || (j < i && (*code.arguments)[j].isWritten)) continue;
-        const Tensor &a = tensors_[static_cast<size_t>(v.parameters[i])],
-                     &b = tensors_[static_cast<size_t>(v.parameters[j])];
-        auto begin = [](const Tensor &t) { return reinterpret_cast<uintptr_t>(t.data); };
-        if (!a.bytes || !b.bytes || begin(a) >= begin(b) + static_cast<uintptr_t>(b.bytes) ||
-            begin(b) >= begin(a) + static_cast<uintptr_t>(a.bytes))
+    const auto tensor = [&](size_t i) -> const Tensor & {
+      return tensors_[static_cast<size_t>(v.parameters[i])];
+    };
+    for (size_t i = 0; i < code.tensors; ++i) {
+      if (!(*code.arguments)[i].isWritten) continue;
+      const auto said = [&] { return state_.name + ": " + (*code.arguments)[i].name + " is written and "; };
+      if (!tensor(i).isContiguous && tensor(i).overlapsItself()) {
+        refuse("E_ARG_OVERLAP", said() + "has elements that share memory", "pass a copy");
+        return false;
+      }
+      for (size_t j = 0; j < code.tensors; ++j) {
+        if (i == j || (j < i && (*code.arguments)[j].isWritten) || !tensor(i).sharesMemory(tensor(j)))
           continue;
-        refuse("E_ARG_OVERLAP",
-               state_.name + ": " + (*code.arguments)[i].name + " is written and shares memory with " +
-                   (*code.arguments)[j].name,
+        refuse("E_ARG_OVERLAP", said() + "shares memory with " + (*code.arguments)[j].name,
                "pass a copy of one of them");
         return false;
       }
+    }
     return true;
   }
 

@@ -11,8 +11,11 @@ bool refuseType(PyObject *object, int dtype, const char *name, const char *expec
   Ref type(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
   std::string found;
   if (!type || !text(type.get(), found)) return false;
-  refuse("E_ARG_TYPE", std::string(name) + " is a scalar of " + dtypeName(dtype) + ": expected " + expected +
-                           ", found " + found);
+  const bool isMethod = std::strcmp(name, "self") == 0;
+  refuse("E_ARG_TYPE",
+         std::string(name) + " is a scalar of " + dtypeName(dtype) + ": expected " + expected + ", found " +
+             found,
+         isMethod ? "kernels in classes have no self: write @staticmethod above the decorator" : "");
   return false;
 }
 

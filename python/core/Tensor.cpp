@@ -271,8 +271,32 @@ bool Tensor::readBuffer(PyObject *object, const char *name) {
   return finish(name);
 }
 
+/// For a tensor that its library does not export, as one that requires grad or is sparse: the library's
+/// reason.
+static bool refuseExport(const char *name) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const Ref itsType(type), itsTrace(trace);
+  Ref cause(value), shown(PyObject_Str(value));
+  std::string why;
+  if (!shown || !text(shown.get(), why)) PyErr_Clear();
+  refuseCapsule(name, "its library does not export it: " + why);
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyException_SetCause(value, cause.release());
+  PyErr_Restore(type, value, trace);
+  return false;
+}
+
 bool Tensor::readDLPack(PyObject *object, const char *name) {
   Ref export_(PyObject_GetAttrString(object, "__dlpack__")), none(PyTuple_New(0));
+  if (!export_ && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    refuse("E_ARG_TYPE", std::string(name) + " has no __dlpack__", "pass an array to ts.asarray");
+    return false;
+  }
   if (!export_ || !none) return false;
   Ref version(Py_BuildValue("{s:(ii)}", "max_version", 1, 1));
   Ref capsule(version ? PyObject_Call(export_.get(), none.get(), version.get()) : nullptr);
@@ -280,7 +304,7 @@ bool Tensor::readDLPack(PyObject *object, const char *name) {
     PyErr_Clear();
     capsule = Ref(PyObject_CallObject(export_.get(), nullptr));
   }
-  return capsule && takeCapsule(capsule.get(), name);
+  return capsule ? takeCapsule(capsule.get(), name) : refuseExport(name);
 }
 
 bool Tensor::takeCapsule(PyObject *capsule, const char *name) {
@@ -340,6 +364,8 @@ bool Tensor::finish(const char *name) {
     count *= shape[i];
   }
   if (count == 0) isContiguous = true;
+  alignas(64) static char nowhere[64];
+  if (count == 0 && !data) data = nowhere; // launches take no null pointers
   const auto size = static_cast<int64_t>(dtypeBytes(dtype));
   bytes = count == 0 ? 0 : span * size;
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size) == 0) return true;

@@ -58,6 +58,11 @@ struct Tensor {
   /// "f32[3, 64]"
   std::string describe() const;
 
+  /// Is a byte an element of both? Also true where that takes too long to find out.
+  bool sharesMemory(const Tensor &) const;
+  /// May two elements be at the same place?
+  bool overlapsItself() const;
+
 private:
   bool readBuffer(PyObject *object, const char *name);
   bool readDLPack(PyObject *object, const char *name);
