@@ -120,8 +120,9 @@ bool addArray(PyObject *module);
 bool addStream(PyObject *module);
 bool addEvent(PyObject *module);
 bool addGraph(PyObject *module);
+bool addMethod(PyObject *module);
 
-extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[];
+extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[], entryMethods[];
 
 /// From now on the library's messages go to tessera._log.
 void listenToLog();

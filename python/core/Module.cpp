@@ -14,10 +14,10 @@ int fill(PyObject *module) {
     return -1;
   }
   static PyMethodDef own[] = {{"version", version, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-  for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods, mapperMethods})
+  for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods, mapperMethods, entryMethods})
     if (PyModule_AddFunctions(module, table)) return -1;
   isLoaded = addCode(module) && addKernel(module) && addArray(module) && addStream(module) &&
-             addEvent(module) && addGraph(module);
+             addEvent(module) && addGraph(module) && addMethod(module);
   if (isLoaded) listenToLog();
   return isLoaded ? 0 : -1;
 }

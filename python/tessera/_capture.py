@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 _MISSING = object()
+# Constants of the functions around functions, for names in annotations, which no closure has.
 SCOPES: "weakref.WeakKeyDictionary[types.FunctionType, dict[str, Any]]" = weakref.WeakKeyDictionary()
 LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor, zeros, dist.mesh
 
@@ -25,7 +26,7 @@ class Definition:
     """A function's text, up to its last line, and what the parser found in it."""
 
     def __init__(self, function: types.FunctionType, text: str, file: str, line: int, names: list[tuple[str, int, int]],
-                 returns: list[str], scope: dict[str, Any]) -> None:
+                 returns: list[str]) -> None:
         self.function = function
         self.text = text
         self.file = file
@@ -33,18 +34,11 @@ class Definition:
         self.names = names  # name, line, column: what it uses and does not define
         self.returns = returns
         self.first = text.count("\n", 0, _before_def(text)) + 1
-        self.scope = scope  # constants of the function around it, for names in annotations, which no closure has
+        self.dims: set[str] = set()  # those of types that annotations refer to by name
 
     def lookup(self, name: str) -> Any:
         """The object that a name of the text refers to in Python; _MISSING if it is none, or a builtin."""
-        fn = self.function
-        free = dict(zip(fn.__code__.co_freevars, fn.__closure__ or ()))
-        if name in free:
-            try:
-                return free[name].cell_contents
-            except ValueError:  # it is assigned later
-                return _MISSING
-        return self.scope.get(name, fn.__globals__.get(name, _MISSING))
+        return names_of(self.function).get(name, self.function.__globals__.get(name, _MISSING))
 
     def is_decorator(self, line: int) -> bool:
         """Is it a line above the def?"""
@@ -59,6 +53,17 @@ def _before_def(text: str) -> int:
             return at
         at += len(line) + 1
     return 0
+
+
+def names_of(function: types.FunctionType) -> dict[str, Any]:
+    """The names around a function, its module's aside."""
+    around = dict(SCOPES.get(function, {}))
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            around[name] = cell.cell_contents
+        except ValueError:  # it is assigned later
+            around[name] = _MISSING
+    return around
 
 
 def error(definition: Definition, name: str, line: int, column: int, message: str, hint: str) -> CompileError:
@@ -85,8 +90,9 @@ def _without_host_arguments(text: str) -> str:
     return re.sub(r"\(\s*capture_graph\s*=[^(),]*,?\s*\)", lambda found: re.sub(r"[^\r\n]", " ", found[0]), text[:end]) + text[end:]
 
 
-def read(function: types.FunctionType) -> Definition:
-    """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
+def read(function: types.FunctionType, is_inlined: bool = False) -> Definition:
+    """The definition of a function, from the file, cell or linecache entry that it was compiled from. An inlined one has no
+    decorators."""
     import linecache
     code = function.__code__
     file, line = code.co_filename, code.co_firstlineno
@@ -96,11 +102,14 @@ def read(function: types.FunctionType) -> Definition:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
     text = _without_host_arguments("".join(lines[line - 1:]))
+    if is_inlined:  # its lines stay
+        above = text[: _before_def(text)]
+        text = "".join("\n" if c == "\n" else " " for c in above) + text[len(above):]
     name, size, names, returns = _core.read_definition(text, file, line)
     if name != function.__name__:
         raise CompileError(f"{file}:{line}: expected the definition of '{function.__name__}', found '{name}'; "
                            "the file has changed since it was imported", "E_NO_SOURCE", "import it again")
-    return Definition(function, text.encode()[:size].decode(), file, line, names, returns, SCOPES.get(function, {}))
+    return Definition(function, text.encode()[:size].decode(), file, line, names, returns)
 
 
 def check(function: Any, decorator: str) -> types.FunctionType:
@@ -131,16 +140,23 @@ def literal(value: Any) -> str | None:
         if None in items:
             return None
         return "(" + "".join(f"{item}, " for item in items) + ")"
-    if isinstance(value, (DType, TensorSpec)):
+    if isinstance(value, DType):
+        return value._text if value._policies else f"tessera.{value.name}"
+    if isinstance(value, TensorSpec):
         return value._text
-    return None
+    numpy = sys.modules.get("numpy")
+    return literal(value.item()) if numpy and isinstance(value, numpy.generic) and value.dtype.kind in "biufU" else None
 
 
-def is_own(function: types.FunctionType) -> bool:
-    """Is it of a module of this package? A module of ts.compile may have any name."""
-    name = function.__module__ if isinstance(function.__module__, str) else ""
-    module = sys.modules.get(name)
-    return name.split(".")[0] == "tessera" and module is not None and function.__globals__ is vars(module)
+def is_own(function: Any) -> bool:
+    """Is it a function of a module of this package? A module of ts.compile may have any name."""
+    name = getattr(function, "__module__", None)
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if module is None or name.split(".")[0] != "tessera":
+        return False
+    if isinstance(function, types.BuiltinFunctionType):  # of _entry
+        return vars(module).get(function.__name__) is function
+    return isinstance(function, types.FunctionType) and function.__globals__ is vars(module)
 
 
 class Source:
@@ -161,14 +177,18 @@ class Source:
                 raise CompileError(f"two functions are named '{other.function.__name__}': {other.file}:{other.line} and "
                                    f"{definition.file}:{definition.line}", "E_CAPTURE", "rename one of them")
         self.pieces.append(definition)
+        for name, _, _ in definition.names:
+            value = definition.lookup(name)
+            if isinstance(value, TensorSpec):
+                definition.dims.update(value.dims)
         for name, line, column in definition.names:
             self._resolve(definition, name, line, column, function_of)
 
     def _resolve(self, definition: Definition, name: str, line: int, column: int, function_of) -> None:
         root, *attributes = name.split(".")
         value = definition.lookup(root)
-        if value is _MISSING:
-            return  # a builtin function, an implicit iterator, or an error that the compiler reports
+        if value is _MISSING or root in definition.dims:
+            return  # a builtin function, an implicit iterator, a dim, or an error that the compiler reports
         if isinstance(value, types.ModuleType):
             reached = value
             is_language = value.__name__ == "math" or value.__name__.split(".")[0] == "tessera"
@@ -179,10 +199,10 @@ class Source:
             is_decorator = definition.is_decorator(line)
             text = None if is_language else literal(reached) if is_decorator else self._text_of(reached, function_of)
             if text is not None and attributes:
-                return self._constant(definition, name, line, column, f"tessera.{text}" if isinstance(reached, DType) else text)
+                return self._constant(definition, name, line, column, text)
             statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
             return self._import(definition, root, statement, line, column)
-        is_language = id(value) in LANGUAGE or isinstance(value, types.FunctionType) and is_own(value)
+        is_language = id(value) in LANGUAGE or is_own(value)
         if isinstance(value, Name) or is_language:
             path = value._path if isinstance(value, Name) else f"tessera.{LANGUAGE.get(id(value), getattr(value, '__name__', ''))}"
             module, _, attribute = path.rpartition(".")
@@ -195,25 +215,29 @@ class Source:
                 value = getattr(value, attribute, _MISSING)
             text = literal(value)
             return self._constant(definition, path, line, column, text) if text is not None else None
+        reached = value
+        for attribute in attributes:  # config.BLOCK of an object, also of one that is a value itself, as a named tuple
+            reached = getattr(reached, attribute, _MISSING)
+        text = self._text_of(reached, function_of) if attributes and reached is not _MISSING else None
+        if text is not None:
+            return self._constant(definition, name, line, column, text)
         text = self._text_of(value, function_of)
-        if text is None:
-            for attribute in attributes:  # config.BLOCK of an object
-                value = getattr(value, attribute, _MISSING)
-            text = self._text_of(value, function_of) if attributes and value is not _MISSING else None
-            if text is not None:
-                return self._constant(definition, name, line, column, text)
-            kind = type(definition.lookup(root)).__name__
-            raise error(definition, root, line, column, f"'{root}' is a {kind}, which a kernel cannot capture",
-                        "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
-        if text != root:
-            self._constant(definition, root, line, column, text)
+        if text is not None:
+            return self._constant(definition, root, line, column, text) if text != root else None
+        what = f"'{root}' is a {type(value).__name__}"
+        if attributes and reached is not _MISSING:
+            what = f"'{name}' is a {type(reached).__name__}"
+        elif attributes:
+            what += f" without '{'.'.join(attributes)}'"
+        raise error(definition, name if attributes else root, line, column, f"{what}, which a kernel cannot capture",
+                    "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
 
     def _text_of(self, value: Any, function_of) -> str | None:
         """What the compiler is given for an object: the name of a function that was added, or a constant."""
         function = function_of(value)
         if function is None:
             return literal(value)
-        self.add(read(function), function_of)
+        self.add(read(function, is_inlined=getattr(value, "is_inlined", False)), function_of)
         return function.__name__
 
     def _constant(self, definition: Definition, name: str, line: int, column: int, text: str) -> None:
@@ -226,11 +250,14 @@ class Source:
             raise error(definition, name, line, column, f"'{name}' is another name in another function: {self.imports[name]}",
                         "import it under the same name in both")
 
-    def build(self) -> tuple[str, dict[str, Any]]:
-        """The text, and the options that describe it."""
+    def build(self, decorator: str) -> tuple[str, dict[str, Any]]:
+        """The text, and the options that describe it. `decorator`: of the kernel, if its text has none."""
         head = ["import tessera"] + [s for s in self.imports.values() if s != "import tessera"]
         text = "\n".join(head) + "\n"
         pieces = [(1, "<imports>", 1)]
+        if self.pieces[0].first == 1:  # it was decorated by a call, f = ts.jit(f)
+            pieces.append((text.count("\n") + 1, self.pieces[0].file, self.pieces[0].line))
+            text += f"@{decorator}\n"
         for piece in self.pieces:
             pieces.append((text.count("\n") + 1, piece.file, piece.line))
             text += piece.text if piece.text.endswith("\n") else piece.text + "\n"

@@ -58,9 +58,12 @@ def accum(dtype: DType) -> Policy:
     return Policy(f"accum({dtype})")
 
 
-def round(mode: str) -> Policy:  # noqa: A001 (the language's name)
-    """The rounding of conversions to the dtype: "rne", to nearest, ties to even."""
-    return Policy(f"round({mode})")
+def round(mode: Any) -> Any:  # noqa: A001 (the language's name)
+    """The rounding of conversions to the dtype: "rne", to nearest, ties to even. Of an array: its elements, rounded to whole numbers."""
+    if isinstance(mode, str):
+        return Policy(f"round({mode})")
+    from tessera._names import OP, TILE
+    return (OP.get("round") or TILE["round"])(mode)
 
 
 def loss_scale(factor: float) -> Policy:
@@ -71,9 +74,10 @@ def loss_scale(factor: float) -> Policy:
 class Strides:
     """ts.strides("ld", 1): the distances between a tensor's neighbours, in elements."""
 
-    __slots__ = ("_text",)
+    __slots__ = ("_text", "steps")
 
     def __init__(self, *steps: Any) -> None:
+        self.steps = steps
         self._text = f"tessera.strides({', '.join(map(repr, steps))})"
 
 
@@ -93,6 +97,13 @@ class TensorSpec:
             return "..." if entry is ... else entry._text if isinstance(entry, Strides) else repr(entry)
 
         return f"tessera.Tensor[{', '.join(map(one, self.entries))}]"
+
+    @property
+    def dims(self) -> set[str]:
+        """The names in its extents and strides."""
+        texts = [part for entry in self.entries for part in (entry.steps if isinstance(entry, Strides) else (entry,))]
+        words = "".join(c if c.isalnum() or c == "_" else " " for text in texts if isinstance(text, str) for c in f"{text} ")
+        return {word for word in words.split() if word.isidentifier()}
 
     def __repr__(self) -> str:
         return self._text

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 
 from tessera import _core, _dtypes
+from tessera._entry import entry
 from tessera._errors import ArgumentError
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -45,6 +47,7 @@ def _cast(array: Any, dtype: _dtypes.DType) -> Any:
     return (OP.get("cast") or TILE["cast"])(array, dtype)
 
 
+@entry
 def asarray(x: Any, dtype: Any = None) -> Any:
     """A ts.Array with the elements of an array of another library, or of nested lists of numbers. An Array of the dtype is returned as
     it is; other conversions are the language's casts."""
@@ -59,6 +62,7 @@ def asarray(x: Any, dtype: Any = None) -> Any:
     return _cast(array, _dtypes.of(dtype))
 
 
+@entry
 def from_dlpack(x: Any) -> Any:
     """A ts.Array that shares the memory of a tensor with __dlpack__."""
     if isinstance(x, _core.Array):
@@ -67,9 +71,14 @@ def from_dlpack(x: Any) -> Any:
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        return tuple(map(operator.index, extents))
+    except TypeError:
+        raise ArgumentError(f"a shape is an int or a tuple of ints, found {shape!r}", "E_ARG_SHAPE") from None
 
 
+@entry
 def empty(shape: Any, dtype: Any = "f32") -> Any:
     """An array whose elements are undefined."""
     return _core.empty(_shape(shape), _dtypes.of(dtype).name)
@@ -82,46 +91,56 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     return asarray(base, kind)
 
 
+@entry
 def zeros(shape: Any, dtype: Any = "f32") -> Any:
     """An array of zeros."""
     return _filled(shape, 0, dtype)
 
 
+@entry
 def ones(shape: Any, dtype: Any = "f32") -> Any:
     """An array of ones."""
     return _filled(shape, 1, dtype)
 
 
+@entry
 def full(shape: Any, value: Any, dtype: Any = "f32") -> Any:
     """An array whose elements are all `value`."""
     return _filled(shape, value, dtype)
 
 
+@entry
 def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = "f32") -> Any:
     """start, start + step, ... below stop; arange(n) begins at 0."""
     import numpy as np
     first, end = (0, start) if stop is None else (start, stop)
+    if not step:
+        raise ArgumentError("the step of arange is not 0", "E_ARG_RANGE")
     count = max(math.ceil((end - first) / step), 0)
     kind = _dtypes.of(dtype)
     values = first + step * np.arange(count)
     return asarray(values.astype(_NUMPY.get(kind.name, "float32")), kind)
 
 
+@entry
 def empty_like(x: Any, dtype: Any = None) -> Any:
     """An array of x's shape whose elements are undefined."""
     return empty(x.shape, x.dtype if dtype is None else dtype)
 
 
+@entry
 def zeros_like(x: Any, dtype: Any = None) -> Any:
     """Zeros of x's shape and dtype."""
     return zeros(x.shape, x.dtype if dtype is None else dtype)
 
 
+@entry
 def ones_like(x: Any, dtype: Any = None) -> Any:
     """Ones of x's shape and dtype."""
     return ones(x.shape, x.dtype if dtype is None else dtype)
 
 
+@entry
 def full_like(x: Any, value: Any, dtype: Any = None) -> Any:
     """An array of x's shape and dtype whose elements are all `value`."""
     return full(x.shape, value, x.dtype if dtype is None else dtype)

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import operator
 import sys
 import types
 from collections.abc import Mapping
 
 from tessera import _capture, _core, _settings
+from tessera._entry import entry, method
 from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -33,11 +35,17 @@ class Kernel(_core.Kernel):
         self._read: tuple[str, dict[str, Any], list[str] | None] | None = None  # what _source() gave
         self._space: Mapping[str, Any] = {}
         self._annotations: Mapping[str, Any] = {}
+        self._is_function = is_function
         self._positional = len(parameters) if positional is None else positional
         self._signature(name, parameters, defaults, open_, self._positional, is_function, captures_graph)
 
     def __repr__(self) -> str:
         return f"<tessera.Kernel {self.__name__}({', '.join(self._parameters)})>"
+
+    @property
+    def is_inlined(self) -> bool:
+        """Do graph functions that call it take its text as a helper's? Its parameters then have the types of the arguments."""
+        return self._is_function and any(self._open)
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -71,20 +79,42 @@ class Kernel(_core.Kernel):
             if name in open_types:
                 entries: tuple[Any, ...] = tuple(re.findall(r"'(\w+)'|\b\d+, ", open_types[name]))
             else:
-                entries = getattr(self._annotations.get(name), "entries", ())
+                entries = getattr(self._annotation(name), "entries", ())
             dims.update((entry, extent) for entry, extent in zip(entries, shape)
                         if isinstance(entry, str) and entry.replace("*", "").isidentifier())
         return dims
 
+    def _annotation(self, name: str) -> Any:
+        """The type of a parameter, also where `from __future__ import annotations` left its text."""
+        value = self._annotations.get(name)
+        if not isinstance(value, str):
+            return value
+        function = self.__wrapped__
+        try:
+            return eval(value, function.__globals__, _capture.names_of(function))
+        except Exception:  # the compiler has accepted the text: it is a type that Python cannot evaluate now
+            return None
+
+    def _check_dims(self, given: Mapping[str, int]) -> None:
+        types = [self._annotation(name) for name in self._parameters]
+        known = {dim for type_ in types for dim in getattr(type_, "dims", ())} | set(self._space)
+        unknown = [name for name in given if name not in known]
+        if unknown and None not in types:
+            raise ArgumentError(f"{self.__name__} has no dim '{unknown[0]}'", "E_DIM_UNKNOWN",
+                                f"it has {', '.join(sorted(known))}" if known else "its extents are constants")
+
+    @method
     def jit(self, *, target: str | None = None, numerics: str | None = None, **dims: int) -> "Compiled":
         """Compiles for these dims, and for a target other than this machine's if it is named. Tunables are given by name, as dims
         are. Returns the compiled kernel, which has signature, metadata, inspect_ir() and save()."""
         return Compiled(self, target, numerics, dims)
 
+    @method
     def inspect_ir(self, level: str = "tile", *, target: str | None = None, **dims: int) -> str:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
         return self.jit(target=target, **dims).inspect_ir(level)
 
+    @method
     def save(self, path: str, *, target: str | None = None) -> None:
         """Writes a bundle, which ts.load reads without the compiler."""
         self.jit(target=target).save(path)
@@ -102,11 +132,14 @@ class Compiled:
         if numerics is not None:
             options["numerics"] = numerics
         if target is not None:
+            if not isinstance(target, str):
+                raise ArgumentError(f"target is a text such as \"ptx:sm_90\", found {target!r}", "E_ARG_TYPE")
             options["target"] = target
         self.kernel = kernel
         self._text = text
-        options["dims"] = [(name, int(value)) for name, value in dims.items() if name not in kernel._space]
-        options["tunables"] = [(name, int(value)) for name, value in dims.items() if name in kernel._space]
+        kernel._check_dims(dims)
+        options["dims"] = [(name, _integer(name, value)) for name, value in dims.items() if name not in kernel._space]
+        options["tunables"] = [(name, _integer(name, value)) for name, value in dims.items() if name in kernel._space]
         self._options, self._returns = options, returns
         self._runnable: Kernel | None = None
         self._code: Any = None
@@ -122,6 +155,7 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<tessera.Compiled {self.kernel.__name__}>"
 
+    @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._runnable is None:
             if self._code is None:
@@ -141,12 +175,14 @@ class Compiled:
         """What a launch takes: name, kind, dtype, dims, strides, and whether elements are read and written."""
         return _signature(self._need())
 
+    @method
     def inspect_ir(self, level: str = "tile") -> str:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
         if level not in _LEVELS:
             raise ArgumentError(f"there is no level '{level}'", "E_LEVEL_UNKNOWN", "levels are graph, schedule, tile, target, asm")
         return _core.inspect(self._text, self._options, _LEVELS[level])
 
+    @method
     def save(self, path: str) -> None:
         """Writes a bundle, which ts.load reads without the compiler."""
         _core.save_bundle(self._text, self._options, str(path))
@@ -156,6 +192,13 @@ class Compiled:
             raise BackendError(f"the code is for {self._options['target']}, which this process does not load", "E_BACKEND_UNUSABLE",
                                "save it, and load it where that backend is")
         return self._code
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} is an int, found {value!r}", "E_ARG_TYPE") from None
 
 
 def _signature(code: Any) -> list[dict[str, Any]]:
@@ -200,7 +243,7 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         definition = _capture.read(function)
         whole = _capture.Source(function.__name__)
         whole.add(definition, _function_of)
-        return (*whole.build(), definition.returns)
+        return (*whole.build("tessera.jit" if is_function else "tessera.kernel"), definition.returns)
 
     kernel = Kernel(function.__name__, parameters, tuple(given.get(name, ...) for name in parameters),
                     tuple(name not in annotations for name in parameters), is_function, source,
@@ -216,9 +259,11 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
 class _KernelDecorator:
     """@ts.kernel: a tile kernel."""
 
+    @method
     def __call__(self, function: Callable[..., Any]) -> Kernel:
         return _decorate(function, "ts.kernel", False)
 
+    @method
     def autotune(self, *, space: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
         """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables."""
         def decorate(function: Callable[..., Any]) -> Kernel:
@@ -232,6 +277,7 @@ class _KernelDecorator:
 kernel = _KernelDecorator()
 
 
+@entry
 def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = False) -> Any:
     """@ts.jit: a graph function over whole tensors. With capture_graph=True the calls with the same arrays and numbers replay a graph
     from the second one on, which keeps these arrays; there are at most 8."""
@@ -251,6 +297,7 @@ class Module(Mapping):
     def __init__(self, kernels: dict[str, Kernel]) -> None:
         self._kernels = kernels
 
+    @method
     def __getitem__(self, name: str) -> Kernel:
         try:
             return self._kernels[name]
@@ -279,25 +326,32 @@ class Module(Mapping):
         return f"<tessera.Module {', '.join(self._kernels)}>"
 
 
+@entry
 def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, Any] | None = None) -> Module:  # noqa: A001
     """The kernels and graph functions of a source that is in no file. The text is run as a module of Python, whose globals begin
     with `constants`."""
     import io
     import linecache
+    if not isinstance(text, str):
+        raise ArgumentError(f"a source is a str, found {type(text).__name__}", "E_ARG_TYPE")
     name = filename
     while name in linecache.cache:
         name = f"{filename[:-1] if filename.endswith('>') else filename}#{next(_numbers)}" + (">" if filename.endswith(">") else "")
     linecache.cache[name] = (len(text), None, io.StringIO(text, newline=None).readlines(), name)
     namespace: dict[str, Any] = {"__name__": "tessera.text", **(constants or {})}
     try:
-        exec(builtins.compile(text, name, "exec", dont_inherit=True), namespace)
+        module = builtins.compile(text, name, "exec", dont_inherit=True)
     except SyntaxError as e:
         found = Diagnostic("error", "E_SYNTAX", e.msg, name, e.lineno or 0, e.offset or 1, e.end_offset or 0, "",
                            (e.text or "").rstrip("\n"))
         raise CompileError(e.msg, "E_SYNTAX", "", (found,)) from None
+    except ValueError as e:  # a NUL, or half of a surrogate pair
+        raise CompileError(f"{name} is no text: {e}", "E_SYNTAX") from None
+    exec(module, namespace)
     return Module({key: value for key, value in namespace.items() if isinstance(value, Kernel)})
 
 
+@entry
 def load(path: str) -> Module:
     """The kernels and graph functions of a bundle. The compiler is not needed. Parameters are in the order of the ABI: tensors, then
     scalars. A kernel returns its results, but no parameter."""

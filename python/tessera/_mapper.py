@@ -4,6 +4,7 @@ from __future__ import annotations
 import _thread
 
 from tessera import _core, _settings
+from tessera._entry import entry
 from tessera._errors import ArgumentError
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -119,6 +120,7 @@ def ask(mapper: Any, hook: str, about: dict[str, Any], question: Any) -> None:
     _thread.start_new_thread(_run, (mapper, hook, about, question))
 
 
+@entry
 def set_mapper(mapper: Any) -> None:
     """Sets the mapper of this process: an object of a class derived from ts.Mapper, the text of a built-in or a plugin's one, as
     "replay(decisions.yaml)", or None for the environment's. It decides for what is compiled from now on."""

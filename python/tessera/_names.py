@@ -3,6 +3,7 @@ functions are called on arrays: each call pattern becomes a graph function of on
 from __future__ import annotations
 
 from tessera._dtypes import DType
+from tessera._entry import method
 from tessera._errors import ArgumentError, UnsupportedError
 from tessera._operations import OPERATIONS
 
@@ -38,6 +39,7 @@ class Name:
     def __repr__(self) -> str:
         return f"<{self._path}>"
 
+    @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self._is_graph:
             raise UnsupportedError(f"{self._path} is called in kernels only", "E_CALL",

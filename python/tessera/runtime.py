@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from tessera import _core, _settings
+from tessera._entry import entry
 from tessera._mapper import set_mapper
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -11,44 +12,52 @@ if TYPE_CHECKING:
 __all__ = ["backends", "capabilities", "capture", "devices", "memory_info", "select_backend", "set_mapper", "synchronize", "trim"]
 
 
+@entry
 def capture() -> Any:
     """with capture() as graph: the calls of the block on the current stream are recorded instead of run, and graph.replay() queues
     them. The graph reads and writes the arrays of those calls, results included, and keeps them alive."""
     return _core.Graph()
 
 
+@entry
 def backends() -> list[dict[str, Any]]:
     """Every backend that Tessera knows: name, description, whether it is available and selected, and the reason if it is not."""
     return _core.backends()
 
 
+@entry
 def select_backend(name: str | None) -> None:
     """Sets the backend of later calls; None returns to the environment's or the best one. A name that cannot be used raises
     BackendError and changes nothing."""
     _settings.set_backend(name)
 
 
+@entry
 def devices(backend: str | None = None) -> list[dict[str, Any]]:
     """The capabilities of each device of a backend; None: the current one."""
     return [capabilities(backend, device) for device in range(_core.device_count(backend))]
 
 
+@entry
 def capabilities(backend: str | None = None, device: int = 0) -> dict[str, Any]:
     """What a device can do, with the keys that docs/c-abi.md lists."""
     import json
     return json.loads(_core.capabilities(backend, device))
 
 
+@entry
 def memory_info() -> dict[str, int]:
     """total_bytes, free_bytes, in_use_bytes and pooled_bytes of the current device."""
     return _core.memory_info()
 
 
+@entry
 def synchronize() -> None:
     """Waits for all queued work on all backends, and raises the first failure of it."""
     _core.synchronize()
 
 
+@entry
 def trim() -> None:
     """Returns memory that is kept for later calls to the system."""
     _core.trim()

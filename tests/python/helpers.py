@@ -15,9 +15,15 @@ class Config:
     BIAS = 0.5
     CHOICES = (4, 8)
 
+    DTYPE = ts.f64
+
     @staticmethod
     def halved(v):
         return 0.5 * v
+
+    @classmethod
+    def doubled(cls, v):
+        return 2.0 * v
 
 
 @ts.jit

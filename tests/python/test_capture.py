@@ -1,10 +1,13 @@
 """Texts of functions: where they come from, and what their names refer to."""
+import collections
+import enum
 import linecache
 import math
 import subprocess
 import sys
 import tempfile
 import textwrap
+import types
 import unittest
 
 import numpy as np
@@ -20,7 +23,8 @@ BLOCK = 16
 SHAPE = (BLOCK, 2)
 SIZES = [32, 64]
 Vector = ts.Tensor["n", ts.f32]
-n = 5  # a dim of the kernels below has this name: it is no constant of theirs
+n = m = 5  # dims of the kernels below have these names: they are no constants of theirs
+k = 100.0
 
 
 @ts.kernel
@@ -142,6 +146,183 @@ class Capture(unittest.TestCase):
             found = raised.exception.diagnostics[0]
             self.assertEqual((found.file, found.source_line.strip()), (__file__, "return x * captured"))
             self.assertEqual(found.column, found.source_line.index("captured") + 1)
+
+    def test_values_of_objects(self):
+        Point = collections.namedtuple("Point", "a b")
+        point, here = Point(2.0, 3.0), types.SimpleNamespace(k=2.0, inner=types.SimpleNamespace(z=3.0))
+        single, whole, dtype = np.float32(1.5), np.int64(2), ts.f64
+
+        class Colors(enum.IntEnum):
+            RED = 3
+
+        @ts.jit
+        def f(x):
+            return x * point.a + point[1] + here.k * here.inner.z + Colors.RED + single * whole + Config.BIAS
+
+        @ts.jit
+        def g(x):
+            return ts.cast(x, Config.DTYPE) + ts.cast(x, dtype)
+
+        x = np.ones(3, "f4")
+        np.testing.assert_array_equal(f(x), 2 + 3 + 6 + 3 + 3 + 0.5)
+        self.assertEqual((g(x).dtype, g(x)[0]), (np.float64, 2))
+
+    def test_what_objects_lack(self):
+        @ts.jit
+        def lacks(x):
+            return x * Config.NOTHING
+
+        @ts.jit
+        def method(x):
+            return Config.doubled(x)
+
+        for f, words in ((lacks, "'Config' is a type without 'NOTHING'"), (method, "'Config.doubled' is a method")):
+            with self.assertRaisesRegex(ts.CompileError, f"E_CAPTURE.*{words}") as raised:
+                f(np.ones(3, "f4"))
+            found = raised.exception.diagnostics[0]
+            self.assertEqual(found.source_line[found.column - 1:found.end - 1].partition(".")[0], "Config")
+
+    def test_types_under_names(self):
+        Matrix = ts.Tensor["m", 4, ts.f64]
+
+        @ts.kernel
+        def k(x: Vector, y: Vector) -> Vector:
+            for i in ts.tile.parallel(0, n, 16):
+                y[i:i+16] = x[i:i+16] + 1.0
+            return y
+
+        @ts.kernel
+        def two(x: Matrix, out: Matrix):
+            for i in ts.tile.parallel(0, m, 8):
+                out[i:i+8, :] = x[i:i+8, :] + x[i:i+8, :]
+
+        x, y = np.ones(20, "f4"), np.zeros(20, "f4")
+        self.assertIs(k(x, y), y)
+        np.testing.assert_array_equal(y, 2)
+        a, b = np.ones((9, 4)), np.zeros((9, 4))
+        two(a, b)
+        np.testing.assert_array_equal(b, 2)
+
+    def test_annotations_that_are_texts(self):
+        text = textwrap.dedent("""
+            from __future__ import annotations
+            import tessera as ts
+            Vector = ts.Tensor["n", ts.f32]
+            DTYPE = ts.f64
+
+            def make(dtype, width):
+                @ts.kernel
+                def k(x: ts.Tensor["n", width, dtype], y: ts.Tensor["n", width, dtype]):
+                    for i in ts.tile.parallel(0, n, 16):
+                        y[i:i+16, :] = x[i:i+16, :] * 2.0
+                return k
+
+            @ts.kernel
+            def alias(x: Vector, y: Vector):
+                for i in ts.tile.parallel(0, n, 16):
+                    y[i:i+16] = x[i:i+16] * 2.0
+
+            @ts.kernel
+            def needs_a_dim(x: ts.Tensor["r", "c", DTYPE], y: ts.Tensor["r", DTYPE]):
+                t = ts.tile.zeros((c,), DTYPE)
+                for i in ts.tile.parallel(0, r, 1):
+                    y[i:i+1] = ts.tile.row_sum(x[i:i+1, :] + t)
+        """)
+        linecache.cache["<texts>"] = (len(text), None, text.splitlines(True), "<texts>")
+        space = {"__name__": "texts"}
+        exec(compile(text, "<texts>", "exec"), space)
+        x, y = np.ones((5, 3)), np.zeros((5, 3))
+        space["make"](ts.f64, 3)(x, y)
+        np.testing.assert_array_equal(y, 2)
+        v, w = np.ones(20, "f4"), np.zeros(20, "f4")
+        space["alias"](v, w)
+        np.testing.assert_array_equal(w, 2)
+        sums = np.zeros(5)
+        space["needs_a_dim"](x, sums)
+        np.testing.assert_array_equal(sums, 3)
+
+    def test_defaults_from_around(self):
+        def make(size, n_):
+            @ts.kernel
+            def k(x: ts.Tensor["n", ts.f32], n_: ts.i32 = n_):
+                for i in ts.tile.parallel(0, n, 16):
+                    x[i:i+16] = x[i:i+16] + ts.tile.cast(n_, ts.f32)
+
+            @ts.jit
+            def f(x, *, size=size):
+                return x * size
+
+            return k, f
+
+        for size, n_ in ((2.0, 5), (3.0, 7)):
+            k, f = make(size, n_)
+            x = np.ones(20, "f4")
+            k(x)
+            np.testing.assert_array_equal(x, 1 + n_)
+            np.testing.assert_array_equal(f(x), (1 + n_) * size)
+            np.testing.assert_array_equal(f(x, size=4.0), (1 + n_) * 4)
+        with self.assertRaisesRegex(ts.ArgumentError, r"E_ARG_COUNT.*f\(x, \*, size\) takes 1 arguments by position, found 2"):
+            f(x, 2.0)
+
+    def test_variables_of_comprehensions(self):
+        @ts.jit
+        def f(x):
+            ys = [x * k for k in range(1, 3)]
+            return ys[0] + ys[1] + k
+
+        np.testing.assert_array_equal(f(np.ones(3, "f4")), 3 + 100)
+
+    def test_functions_without_types_call_each_other(self):
+        @ts.jit
+        def product(a, b):
+            return a @ b
+
+        @ts.jit
+        def scaled(v, by=2.0):
+            return v * by
+
+        @ts.jit
+        def f(x):
+            return scaled(product(x, ts.transpose(x))) + scaled(product(x, ts.transpose(x)), by=3.0) + squared(x @ ts.transpose(x))
+
+        x = np.random.default_rng(1).uniform(-1, 1, (3, 5)).astype("f4")
+        want = x @ x.T
+        np.testing.assert_allclose(f(x), 5 * want + want * want, rtol=1e-5)
+        np.testing.assert_array_equal(scaled(x), 2 * x)
+
+    def test_decorated_by_a_call(self):
+        def plain(x):
+            return x + 1.0
+
+        def tiles(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] + undefined_there
+
+        x = np.ones(5, "f4")
+        np.testing.assert_array_equal(ts.jit(plain)(x), 2)
+        with self.assertRaises(ts.CompileError) as raised:
+            ts.kernel(tiles)(x)
+        found = raised.exception.diagnostics[0]
+        self.assertTrue(found.source_line.endswith("undefined_there"))
+        self.assertEqual(open(__file__).read().splitlines()[found.line - 1], found.source_line)
+
+    def test_a_global_that_is_assigned_later(self):
+        text = "import tessera as ts\nK = 2.0\n@ts.jit\ndef f(x):\n    return x * K\n"
+        f = ts.compile(text).f
+        x = np.ones(3, "f4")
+        np.testing.assert_array_equal(f(x), 2)
+        f.__wrapped__.__globals__["K"] = 5.0
+        np.testing.assert_array_equal(f(x), 2)
+        np.testing.assert_array_equal(f(np.ones((2, 3), "f4")), 2)
+
+    def test_two_definitions(self):
+        text = "import tessera as ts\n@ts.jit\ndef f(x): return x + 1.0; y = 2\n@ts.jit\ndef g(x): return x * 3.0\n"
+        module = ts.compile(text)
+        np.testing.assert_array_equal(module.g(np.ones(3, "f4")), 3)
+        with self.assertRaisesRegex(ts.CompileError, "E_UNSUPPORTED.*one statement per line"):
+            module.f(np.ones(3, "f4"))
+        text = "import tessera as ts\nfor k in (1.0,):\n    @ts.jit\n    def f(x): return x + 1.0\n    @ts.jit\n    def f(x): return x * 3.0\n"
+        np.testing.assert_array_equal(ts.compile(text).f(np.ones(3, "f4")), 3)
 
     def test_two_functions_of_one_name(self):
         def make(k):

@@ -1,5 +1,6 @@
 """Errors: classes, codes, and the place in the user's file."""
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -143,6 +144,31 @@ class Tracebacks(unittest.TestCase):
         except ts.CompileError as e:
             frames = traceback.extract_tb(e.__traceback__)
         self.assertEqual([frame.name for frame in frames], ["test_only_the_users_frames"])
+
+    def test_of_everything_that_users_call(self):
+        @ts.jit
+        def f(x: ts.Tensor["n", ts.f32]):
+            return undefined
+
+        calls = (lambda: f.jit(), lambda: f.inspect_ir(), lambda: f.save("x"), lambda: ts.gemm(X, X, X, X), lambda: ts.load("/no/where"),
+                 lambda: ts.compile("def ("), lambda: ts.asarray(object()), lambda: ts.zeros("x"), lambda: ts.jit(3), lambda: ts.kernel(3),
+                 lambda: ts.runtime.select_backend("nosuch"), lambda: ts.runtime.set_mapper(3), lambda: ts.from_dlpack(3),
+                 lambda: ts.compile("import tessera as ts\n@ts.jit\ndef g(x):\n    return x\n")["h"])
+        for call in calls:
+            with self.subTest(names=call.__code__.co_names):
+                try:
+                    call()
+                except ts.Error as e:
+                    frames = traceback.extract_tb(e.__traceback__)
+                self.assertEqual([frame.name for frame in frames], ["test_of_everything_that_users_call", "<lambda>"])
+                del frames
+
+    def test_functions_are_documented(self):
+        self.assertEqual(str(inspect.signature(ts.jit)), "(function=None, *, capture_graph=False)")
+        self.assertEqual(str(inspect.signature(ts.Kernel.inspect_ir))[:33], "(self, level: 'str' = 'tile', *, ")
+        self.assertEqual(ts.load.__name__, "load")
+        self.assertIn("bundle", ts.load.__doc__)
+        self.assertIn("inspect_ir(self, level", pydoc.render_doc(ts.Kernel, renderer=pydoc.plaintext))
 
     def test_all_frames_on_request(self):
         program = ("import tessera as ts, traceback\n"
