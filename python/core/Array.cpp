@@ -187,7 +187,7 @@ const char *refusal(const Array &array, PyObject *device, PyObject *copy) {
   if (!device || device == Py_None) return nullptr;
   Ref own(Py_BuildValue("(ii)", deviceTypeOf(*array.context), kDevice));
   const int isSame = own ? PyObject_RichCompareBool(own.get(), device, Py_EQ) : -1;
-  if (isSame < 0) PyErr_Clear();
+  if (isSame < 0) clearError();
   return isSame == 1 ? nullptr : "the array is on another device: __dlpack__ copies nothing";
 }
 

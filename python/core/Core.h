@@ -91,6 +91,9 @@ PyObject *raiseSaid(tsr_status_t status, const std::string &said, const Messages
 PyObject *refuse(const char *code, const std::string &message, const std::string &hint = {});
 /// Raises the class of that name in tessera._errors.
 PyObject *raiseNamed(const char *cls, const char *code, const std::string &message, const std::string &hint);
+/// Clears an exception that cannot be raised where it is. Ctrl-C is not lost: the next look at signals raises
+/// it.
+void clearError();
 /// Removes the package's own frames from the begin of the current exception's traceback.
 void trimTraceback();
 

@@ -51,6 +51,12 @@ PyObject *refuse(const char *code, const std::string &message, const std::string
   return raiseNamed("ArgumentError", code, message, hint);
 }
 
+void clearError() {
+  const bool isInterrupt = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+  PyErr_Clear();
+  if (isInterrupt) PyErr_SetInterrupt();
+}
+
 void trimTraceback() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -63,7 +69,7 @@ void trimTraceback() {
       kept = std::move(trimmed);
       (void)PyException_SetTraceback(value, kept.get());
     } else {
-      PyErr_Clear();
+      clearError();
     }
   }
   trace = kept.get() == Py_None ? nullptr : kept.release();

@@ -10,7 +10,7 @@ PyObject *objectOf(Graph &g) { return reinterpret_cast<PyObject *>(&g); }
 
 /// Ends the capture if there is one, and destroys what it gave.
 void drop(Graph &g) {
-  if (g.stream && !endCapture(g)) PyErr_Clear();
+  if (g.stream && !endCapture(g)) clearError();
   if (!g.handle) return;
   WithoutGil released; // it may wait for replays
   (void)tsrDestroyGraph(std::exchange(g.handle, nullptr));

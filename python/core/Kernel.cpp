@@ -550,7 +550,7 @@ private:
     // A signal ended the wait, and the work goes on.
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (tsrStreamQuery(l.stream.handle) == TSR_NOT_READY && !keepAll(l, results)) PyErr_Clear();
+    if (tsrStreamQuery(l.stream.handle) == TSR_NOT_READY && !keepAll(l, results)) clearError();
     PyErr_Restore(type, value, trace);
     return false;
   }

@@ -12,10 +12,15 @@ void receive(void *, tsr_log_level_t level, const char *code, const char *text) 
   isInside = true;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  Ref module(PyImport_ImportModule("tessera._log"));
-  Ref done(module ? PyObject_CallMethod(module.get(), "receive", "iss", static_cast<int>(level), code, text)
-                  : nullptr);
-  if (!done) PyErr_WriteUnraisable(module.get()); // a handler's: the call that logs goes on
+  static PyObject *function = nullptr;
+  if (Ref module(function ? nullptr : PyImport_ImportModule("tessera._log")); module)
+    function = PyObject_GetAttrString(module.get(), "receive");
+  Ref done(function ? PyObject_CallFunction(function, "iss", static_cast<int>(level), code, text) : nullptr);
+  // An exception is a handler's: the call that logs goes on.
+  if (!done && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+    clearError();
+  else if (!done)
+    PyErr_WriteUnraisable(function);
   PyErr_Restore(type, value, trace);
   isInside = false;
 }

@@ -103,7 +103,7 @@ private:
       PyObject *type, *value, *trace; // of the thread that asks
       PyErr_Fetch(&type, &value, &trace);
       const bool started = start(hook, about(), question);
-      PyErr_Clear();
+      clearError();
       PyErr_Restore(type, value, trace);
       if (!started) throw Error(TSR_EINVAL, "Python could not start a thread for the hook");
     }

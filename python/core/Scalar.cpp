@@ -39,7 +39,7 @@ bool readInt(PyObject *object, int dtype, const char *name, uint64_t &bits) {
   if (isBool(object)) return refuseType(object, dtype, name, "an int");
   Ref index(PyNumber_Index(object));
   if (!index) {
-    PyErr_Clear();
+    clearError();
     return refuseType(object, dtype, name, "an int");
   }
   const unsigned width = dtypeBytes(dtype) * 8;
@@ -56,7 +56,7 @@ bool readInt(PyObject *object, int dtype, const char *name, uint64_t &bits) {
     bits = static_cast<uint64_t>(value);
     if (width < 64) bits &= (uint64_t(1) << width) - 1;
   }
-  PyErr_Clear();
+  clearError();
   return fits || refuseRange(object, dtype, name);
 }
 
@@ -72,7 +72,7 @@ bool readFloat(PyObject *object, int dtype, const char *name, uint64_t &bits) {
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
     const bool isLarge = PyErr_ExceptionMatches(PyExc_OverflowError);
-    PyErr_Clear();
+    clearError();
     return isLarge ? refuseRange(object, dtype, name) : refuseType(object, dtype, name, "a float");
   }
   double rounded = value;
@@ -136,7 +136,7 @@ int dtypeOfScalar(PyObject *object, const char *name) {
     for (auto [name, value] : kNames)
       if (known == name) return value;
   }
-  PyErr_Clear();
+  clearError();
   if (PyFloat_Check(object)) return TSR_DTYPE_F32;
   refuseType(object, TSR_DTYPE_F32, name, "a number or an array");
   return -1;

@@ -232,7 +232,7 @@ bool keep(Stream &s, PyObject *object) {
 void keepThrough(Stream &s, PyObject *borrowed) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
-  if (!keep(s, Py_NewRef(borrowed))) PyErr_Clear();
+  if (!keep(s, Py_NewRef(borrowed))) clearError();
   PyErr_Restore(type, value, trace);
 }
 

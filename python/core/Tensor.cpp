@@ -17,7 +17,7 @@ bool inherits(PyTypeObject *type, const char *module, const char *name) {
     Ref itsModule(PyObject_GetAttrString(base, "__module__")),
         itsName(PyObject_GetAttrString(base, "__name__"));
     if (!itsModule || !itsName || !PyUnicode_Check(itsModule.get())) {
-      PyErr_Clear();
+      clearError();
       continue;
     }
     Ref first(PyUnicode_FromString(module));
@@ -26,7 +26,7 @@ bool inherits(PyTypeObject *type, const char *module, const char *name) {
          PyUnicode_Tailmatch(itsModule.get(), first.get(), 0, PY_SSIZE_T_MAX, -1) == 1))
       return true;
   }
-  PyErr_Clear();
+  clearError();
   return false;
 }
 
@@ -230,7 +230,7 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
 
 bool Tensor::readBuffer(PyObject *object, const char *name) {
   if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
-    PyErr_Clear();
+    clearError();
     refuse("E_ARG_DTYPE", std::string(name) + " has elements of a type that the language does not have",
            "convert it, as with " + std::string(name) + ".astype('float32'), or with ts.asarray(x, dtype)");
     return false;
@@ -281,7 +281,7 @@ static bool refuseExport(const char *name) {
   const Ref itsType(type), itsTrace(trace);
   Ref cause(value), shown(PyObject_Str(value));
   std::string why;
-  if (!shown || !text(shown.get(), why)) PyErr_Clear();
+  if (!shown || !text(shown.get(), why)) clearError();
   refuseCapsule(name, "its library does not export it: " + why);
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -293,7 +293,7 @@ static bool refuseExport(const char *name) {
 bool Tensor::readDLPack(PyObject *object, const char *name) {
   Ref export_(PyObject_GetAttrString(object, "__dlpack__")), none(PyTuple_New(0));
   if (!export_ && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    PyErr_Clear();
+    clearError();
     refuse("E_ARG_TYPE", std::string(name) + " has no __dlpack__", "pass an array to ts.asarray");
     return false;
   }
@@ -301,7 +301,7 @@ bool Tensor::readDLPack(PyObject *object, const char *name) {
   Ref version(Py_BuildValue("{s:(ii)}", "max_version", 1, 1));
   Ref capsule(version ? PyObject_Call(export_.get(), none.get(), version.get()) : nullptr);
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) { // a producer of DLPack 0.x
-    PyErr_Clear();
+    clearError();
     capsule = Ref(PyObject_CallObject(export_.get(), nullptr));
   }
   return capsule ? takeCapsule(capsule.get(), name) : refuseExport(name);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import types
-import weakref
 
 from tessera import _core
 from tessera._dtypes import DType, TensorSpec
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 _MISSING = object()
-# Constants of the functions around functions, for names in annotations, which no closure has.
-SCOPES: "weakref.WeakKeyDictionary[types.FunctionType, dict[str, Any]]" = weakref.WeakKeyDictionary()
 LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor, zeros, dist.mesh
 
 
@@ -57,7 +54,7 @@ def _before_def(text: str) -> int:
 
 def names_of(function: types.FunctionType) -> dict[str, Any]:
     """The names around a function, its module's aside."""
-    around = dict(SCOPES.get(function, {}))
+    around = dict(getattr(function, "_tessera_scope", {}))
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
             around[name] = cell.cell_contents

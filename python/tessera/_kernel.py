@@ -232,7 +232,7 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
     frame = sys._getframe(1)
     while frame.f_globals is globals():
         frame = frame.f_back
-    _capture.SCOPES[function] = _capture.scope_of(frame)
+    function._tessera_scope = _capture.scope_of(frame)  # for names in annotations, which no closure has
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     last = dict(zip(reversed(parameters[: code.co_argcount]), reversed(function.__defaults__ or ())))
