@@ -1,17 +1,22 @@
-"""What compiled code depends on beside its source: the backend, the numerics profile, the mapper. Each combination has a number, by which kernels
-find their variants."""
+"""What compiled code depends on beside its source: the backend, the numerics profile, the mapper. Each combination has a number, by which
+kernels find their variants."""
 from __future__ import annotations
+
+import itertools
 
 from tessera import _core
 
-_numbers: dict[tuple[object, ...], int] = {}
+_next = itertools.count(1)
+_numbers: dict[tuple[object, ...], int] = {(None, None): 0}  # what _core begins with
 _backend: str | None = None
 _numerics: str | None = None
-_mapper = 0  # how many were set
 
 
 def _apply() -> None:
-    _core.set_settings(_numbers.setdefault((_backend, _numerics, _mapper), len(_numbers)))
+    key = (_backend, _numerics)
+    if key not in _numbers:
+        _numbers[key] = next(_next)
+    _core.set_settings(_numbers[key])
 
 
 def numerics() -> str | None:
@@ -33,6 +38,7 @@ def set_backend(name: str | None) -> None:
 
 
 def mapper_changed() -> None:
-    global _mapper
-    _mapper += 1
+    """What was compiled before is not asked for again."""
+    _numbers.clear()
+    next(_next)
     _apply()

@@ -225,6 +225,21 @@ class Process(unittest.TestCase):
         with self.assertRaises(ts.Error), ts.numerics.profile("no such profile"):
             saxpy.jit()
 
+    def test_a_profile_compiles_anew(self):
+        """Also where the first call of the process came before the first profile."""
+        program = ("import tessera as ts\nm = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x + x\\n')\n"
+                   "x = bytearray(8)\nprint(m.f._code(x).info[2], end=' ')\nfor profile in ('fast', None, 'fast'):\n"
+                   "    ts.numerics.profile(profile)\n    print(m.f._code(x).info[2], end=' ')\n")
+        printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(printed, "standard fast standard fast ")
+
+    def test_texts_keep_their_names(self):
+        text = "import tessera as ts\n@ts.jit\ndef f(x):\n    return x\n"
+        files = {ts.compile(text, filename="kept.py").f.__wrapped__.__code__.co_filename for _ in range(5)}
+        self.assertEqual(files, {"kept.py"})
+        other = ts.compile(text + "\n", filename="kept.py").f.__wrapped__.__code__.co_filename
+        self.assertNotIn(other, files)
+
     def test_capabilities(self):
         caps = ts.runtime.capabilities()
         self.assertIn("bf16", caps["tensorcore"])
