@@ -78,6 +78,11 @@ got = np.load('$root/tmp/out.npy'); print(got); assert (got == 2 * np.arange(8) 
 show 'gcc -std=c99 /usr/share/tessera/samples/embed_c/main.c $(pkg-config --cflags --libs tessera) -o /tmp/embed_c && /tmp/embed_c /usr/share/tessera/samples/saxpy/saxpy.py'
 show 'tsr compile /usr/share/tessera/samples/saxpy/saxpy.py --target ptx:sm_90 --emit asm | head -n 12'
 
+# ---- the Python package: the program of the README ----
+quiet 'apt-get install -y python3-tessera'
+awk '/^import numpy/ {on = 1} /^```$/ {on = 0} on' README.md > "$root/tmp/readme.py"
+expect '[1. 3. 5. 7.]' 'cd /tmp && python3 readme.py'
+
 # ---- a page for every program; who holds code of static libraries says so ----
 show 'set -e; for p in $(dpkg -L tessera-tools libtessera-compiler | grep ^/usr/bin/.); do ls /usr/share/man/man1/${p##*/}.1.gz; done'
 expect 'spirv-tools (=' 'apt-cache show libtessera-compiler | grep ^Static-Built-Using'

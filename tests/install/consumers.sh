@@ -73,6 +73,9 @@ done
 LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libtessera.so)") "$work/plain" "$samples/saxpy/saxpy.py"
 
 "$prefix/bin/tsr" version
+if [ -d "$prefix/lib/python3/dist-packages/tessera" ]; then
+  PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$prefix/lib/python3/dist-packages /usr/bin/python3 "$samples/python/saxpy/saxpy.py"
+fi
 
 cmp "$prefix/share/doc/tessera/docs/language.md" "$(dirname "$0")/../../docs/language.md"
 test -f "$prefix/share/doc/tessera/README.md"
