@@ -32,8 +32,7 @@ globals().update({name: dtype for name, dtype in _ALL.items() if name not in __b
 # ts.NAME finds the functions of ts.tile and ts.op; what exists here already keeps its meaning.
 globals().update({name: function for name, function in {**_names.TILE, **_names.OP}.items() if name not in globals()})
 # what is not built yet
-globals().update({path.removeprefix("tessera."): _missing.function(path) for path in _missing.NAMES
-                  if path.count(".") == 1 and path not in _missing.AT_ONCE})
+globals().update(_missing.functions("tessera"))
 _capture.LANGUAGE.update({id(globals()[name]): name for name in ("kernel", "jit", "autodiff", "grad", "Tensor", "strides")})
 _capture.LANGUAGE.update(_missing.MADE)
 rne = "rne"

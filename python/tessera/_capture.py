@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 _MISSING = object()
+_UNCHECKED = ("@typing.no_type_check", "@no_type_check")  # it may stand above a decorator of Tessera
 LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor, zeros, dist.mesh
 
 
@@ -98,6 +99,8 @@ def read(function: types.FunctionType, is_inlined: bool = False) -> Definition:
     if len(lines) < line:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
+    while lines[line - 1].partition("#")[0].strip() in _UNCHECKED:
+        line += 1
     text = _without_host_arguments("".join(lines[line - 1:]))
     if is_inlined:  # its lines stay
         above = text[: _before_def(text)]
@@ -181,13 +184,14 @@ class Source:
         for name, line, column in definition.names:
             self._resolve(definition, name, line, column, function_of)
 
-    def _resolve(self, definition: Definition, name: str, line: int, column: int, function_of) -> None:
+    def _resolve(self, definition: Definition, name: str, line: int, column: int,
+                 function_of: Callable[[Any], types.FunctionType | None]) -> None:
         root, *attributes = name.split(".")
         value = definition.lookup(root)
         if value is _MISSING or root in definition.dims:
             return  # a builtin function, an implicit iterator, a dim, or an error that the compiler reports
+        reached: Any = value
         if isinstance(value, types.ModuleType):
-            reached = value
             is_language = value.__name__ == "math" or value.__name__.split(".")[0] == "tessera"
             for attribute in () if is_language else attributes:
                 reached = getattr(reached, attribute, _MISSING)
@@ -212,7 +216,6 @@ class Source:
                 value = getattr(value, attribute, _MISSING)
             text = literal(value)
             return self._constant(definition, path, line, column, text) if text is not None else None
-        reached = value
         for attribute in attributes:  # config.BLOCK of an object, also of one that is a value itself, as a named tuple
             reached = getattr(reached, attribute, _MISSING)
         text = self._text_of(reached, function_of) if attributes and reached is not _MISSING else None
@@ -229,7 +232,7 @@ class Source:
         raise error(definition, name if attributes else root, line, column, f"{what}, which a kernel cannot capture",
                     "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
 
-    def _text_of(self, value: Any, function_of) -> str | None:
+    def _text_of(self, value: Any, function_of: Callable[[Any], types.FunctionType | None]) -> str | None:
         """What the compiler is given for an object: the name of a function that was added, or a constant."""
         function = function_of(value)
         if function is None:

@@ -5,7 +5,9 @@ from tessera import _core
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
-    from typing import Any, Callable
+    from typing import Any, Callable, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _doc(function: Callable[..., Any]) -> str:
@@ -27,9 +29,11 @@ def _doc(function: Callable[..., Any]) -> str:
     return f"{function.__name__}({', '.join(words)})\n--\n\n{function.__doc__ or ''}"
 
 
-def entry(function: Any) -> Any:
-    return _core.entry(function, function.__name__, _doc(function))
+def entry(function: Function) -> Function:
+    made: Function = _core.entry(function, function.__name__, _doc(function))
+    return made
 
 
-def method(function: Any) -> Any:
-    return _core.Method(function, function.__name__, _doc(function))
+def method(function: Function) -> Function:
+    made: Function = _core.Method(function, function.__name__, _doc(function))
+    return made

@@ -1,15 +1,33 @@
 """The exceptions, their text, and the removal of the package's own frames from tracebacks."""
 from __future__ import annotations
 
+import builtins
 import os
 from collections import namedtuple
 from types import TracebackType
+
+TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
+if TYPE_CHECKING:
+    from typing import Any, NamedTuple
+
+    class _Fields(NamedTuple):
+        severity: str
+        code: str
+        message: str
+        file: str
+        line: int
+        column: int
+        end: int
+        hint: str
+        source_line: str
+else:
+    _Fields = namedtuple("Diagnostic", "severity code message file line column end hint source_line")
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _CODE = r"\s*(?:[^\n]*?error: )?\[?([EWN]_[A-Z0-9_]+)\]?:? *"
 
 
-class Diagnostic(namedtuple("Diagnostic", "severity code message file line column end hint source_line")):
+class Diagnostic(_Fields):
     """One message of the compiler. Lines and columns count from 1; line 0: no position in the source."""
 
     __slots__ = ()
@@ -73,7 +91,7 @@ class OutOfMemoryError(Error, MemoryError):
     """The memory of the host or the device does not suffice."""
 
 
-class TimeoutError(Error, TimeoutError):  # noqa: A001 (the name that §4 of the API gives it)
+class TimeoutError(Error, builtins.TimeoutError):  # noqa: A001 (the name that the API gives it)
     """A call did not end within its time limit."""
 
 
@@ -97,13 +115,13 @@ _BY_STATUS = {
 _SEVERITIES = ("error", "warning", "note", "note")
 
 
-def of_status(status: str, text: str, messages: list[tuple]) -> Error:
+def of_status(status: str, text: str, messages: list[tuple[Any, ...]]) -> Error:
     """The exception for a call of the C ABI that failed with `text`."""
     diagnostics = tuple(
         Diagnostic(_SEVERITIES[severity], code, message, file, line, column, column + length, hint, source)
         for severity, code, message, file, line, column, length, hint, source in messages)
     first = next((d for d in diagnostics if d.severity == "error"), None)
-    cls = _BY_STATUS.get(status, Error)
+    cls: type[Error] = _BY_STATUS.get(status, Error)
     if first is not None and cls is CompileError:
         return CompileError(first.message, first.code, first.hint, diagnostics)
     if first is not None:
@@ -118,7 +136,8 @@ def of_status(status: str, text: str, messages: list[tuple]) -> Error:
 
 
 def of_class(name: str, code: str, message: str, hint: str) -> Error:
-    return globals()[name](message, code, hint)
+    made: Error = globals()[name](message, code, hint)
+    return made
 
 
 def is_own(filename: str) -> bool:

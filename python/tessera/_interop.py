@@ -11,6 +11,7 @@ from tessera._errors import ArgumentError
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "tf32": "float32", "i64": "int64", "i32": "int32", "i16": "int16",
@@ -38,17 +39,24 @@ def numpy(array: Any) -> Any:
     return out
 
 
+# Set here: the type is of the extension module.
+_core.Array.__doc__ = """An array in the memory of a device: shape, ndim, dtype, device, nbytes, numpy(); the buffer protocol and DLPack on the host.
+
+Made by ts.asarray, ts.from_dlpack, ts.empty, ts.zeros, ts.ones, ts.full, ts.arange, and by calls with arrays of this type."""
+
+
 def represent(array: Any) -> str:
     return f"tessera.Array(shape={array.shape}, dtype={array._dtype}, device={array.device})"
 
 
-def _cast(array: Any, dtype: _dtypes.DType) -> Any:
+def _cast(array: Any, dtype: _dtypes.DType) -> _core.Array:
     from tessera._names import OP, TILE
-    return (OP.get("cast") or TILE["cast"])(array, dtype)
+    made: _core.Array = (OP.get("cast") or TILE["cast"])(array, dtype)
+    return made
 
 
 @entry
-def asarray(x: Any, dtype: Any = None) -> Any:
+def asarray(x: Any, dtype: Any = None) -> _core.Array:
     """A ts.Array with the elements of an array of another library, or of nested lists of numbers. An Array of the dtype is returned as
     it is; other conversions are the language's casts."""
     if isinstance(x, (list, tuple, int, float)):
@@ -63,7 +71,7 @@ def asarray(x: Any, dtype: Any = None) -> Any:
 
 
 @entry
-def from_dlpack(x: Any) -> Any:
+def from_dlpack(x: Any) -> _core.Array:
     """A ts.Array that shares the memory of a tensor with __dlpack__."""
     if isinstance(x, _core.Array):
         return x
@@ -79,12 +87,12 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 @entry
-def empty(shape: Any, dtype: Any = "f32") -> Any:
+def empty(shape: int | Iterable[int], dtype: Any = "f32") -> _core.Array:
     """An array whose elements are undefined."""
     return _core.empty(_shape(shape), _dtypes.of(dtype).name)
 
 
-def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+def _filled(shape: int | Iterable[int], value: Any, dtype: Any) -> _core.Array:
     import numpy as np
     kind = _dtypes.of(dtype)
     base = np.full(_shape(shape), value, _NUMPY.get(kind.name, "float32"))
@@ -92,25 +100,25 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
 
 
 @entry
-def zeros(shape: Any, dtype: Any = "f32") -> Any:
+def zeros(shape: int | Iterable[int], dtype: Any = "f32") -> _core.Array:
     """An array of zeros."""
     return _filled(shape, 0, dtype)
 
 
 @entry
-def ones(shape: Any, dtype: Any = "f32") -> Any:
+def ones(shape: int | Iterable[int], dtype: Any = "f32") -> _core.Array:
     """An array of ones."""
     return _filled(shape, 1, dtype)
 
 
 @entry
-def full(shape: Any, value: Any, dtype: Any = "f32") -> Any:
+def full(shape: int | Iterable[int], value: Any, dtype: Any = "f32") -> _core.Array:
     """An array whose elements are all `value`."""
     return _filled(shape, value, dtype)
 
 
 @entry
-def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = "f32") -> Any:
+def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = "f32") -> _core.Array:
     """start, start + step, ... below stop; arange(n) begins at 0."""
     import numpy as np
     first, end = (0, start) if stop is None else (start, stop)
@@ -123,24 +131,24 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
 
 
 @entry
-def empty_like(x: Any, dtype: Any = None) -> Any:
+def empty_like(x: Any, dtype: Any = None) -> _core.Array:
     """An array of x's shape whose elements are undefined."""
     return empty(x.shape, x.dtype if dtype is None else dtype)
 
 
 @entry
-def zeros_like(x: Any, dtype: Any = None) -> Any:
+def zeros_like(x: Any, dtype: Any = None) -> _core.Array:
     """Zeros of x's shape and dtype."""
     return zeros(x.shape, x.dtype if dtype is None else dtype)
 
 
 @entry
-def ones_like(x: Any, dtype: Any = None) -> Any:
+def ones_like(x: Any, dtype: Any = None) -> _core.Array:
     """Ones of x's shape and dtype."""
     return ones(x.shape, x.dtype if dtype is None else dtype)
 
 
 @entry
-def full_like(x: Any, value: Any, dtype: Any = None) -> Any:
+def full_like(x: Any, value: Any, dtype: Any = None) -> _core.Array:
     """An array of x's shape and dtype whose elements are all `value`."""
     return full(x.shape, value, x.dtype if dtype is None else dtype)

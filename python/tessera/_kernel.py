@@ -14,6 +14,7 @@ from tessera._errors import ArgumentError, BackendError, CompileError, Diagnosti
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
+    from inspect import Signature
     from typing import Any, Callable, Iterator
 
 _numbers = itertools.count(1)
@@ -21,7 +22,18 @@ _LEVELS = {"graph": 0, "schedule": 1, "tile": 2, "target": 3, "asm": 4, "assembl
 
 
 class Kernel(_core.Kernel):
-    """A tile kernel or a graph function. Call it on arrays and numbers; it is compiled for their types on first use."""
+    """A tile kernel or a graph function, as ts.kernel and ts.jit make them.
+
+    A call takes tensors (arrays of NumPy, ts.Array, the buffer protocol, DLPack) and numbers by position, name or default. They are
+    passed without a copy. It compiles for their dtypes and pattern of extents on first use, and returns what the function returns: a
+    parameter as the same object, results as arrays of the first tensor's library.
+
+    Raises ArgumentError (codes E_ARG_*) before anything is launched, CompileError for errors in the text, DeviceError and others
+    of ts.Error for what fails while it runs.
+    """
+
+    __wrapped__: Callable[..., Any]  # of kernels that a decorator made
+    __qualname__: str
 
     def __init__(self, name: str, parameters: tuple[str, ...], defaults: tuple[Any, ...], open_: tuple[bool, ...],
                  is_function: bool, source: Callable[[], tuple[str, dict[str, Any], list[str] | None]], *,
@@ -105,14 +117,16 @@ class Kernel(_core.Kernel):
 
     @method
     def jit(self, *, target: str | None = None, numerics: str | None = None, **dims: int) -> "Compiled":
-        """Compiles for these dims, and for a target other than this machine's if it is named. Tunables are given by name, as dims
-        are. Returns the compiled kernel, which has signature, metadata, inspect_ir() and save()."""
+        """Compiles for these dims, and for a target other than this machine's if it is named ("ptx:sm_90", "cpu:x86-64-v3").
+        Tunables are given by name, as dims are. Returns the compiled kernel, which has signature, metadata, inspect_ir() and save().
+
+        Raises CompileError; ArgumentError with E_PARAMETER if a parameter has no type, with E_DIM_UNKNOWN for a name that is no dim."""
         return Compiled(self, target, numerics, dims)
 
     @method
     def inspect_ir(self, level: str = "tile", *, target: str | None = None, **dims: int) -> str:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
-        return self.jit(target=target, **dims).inspect_ir(level)
+        return self.jit(target=target, numerics=None, **dims).inspect_ir(level)
 
     @method
     def save(self, path: str, *, target: str | None = None) -> None:
@@ -142,7 +156,7 @@ class Compiled:
         options["tunables"] = [(name, _integer(name, value)) for name, value in dims.items() if name in kernel._space]
         self._options, self._returns = options, returns
         self._runnable: Kernel | None = None
-        self._code: Any = None
+        self._code: _core.Code | None = None
         try:
             if target is None or target.split(":")[0] == _core.target()[0]:
                 self._code = _core.load_source(text, options, returns)
@@ -187,7 +201,7 @@ class Compiled:
         """Writes a bundle, which ts.load reads without the compiler."""
         _core.save_bundle(self._text, self._options, str(path))
 
-    def _need(self) -> Any:
+    def _need(self) -> _core.Code:
         if self._code is None:
             raise BackendError(f"the code is for {self._options['target']}, which this process does not load", "E_BACKEND_UNUSABLE",
                                "save it, and load it where that backend is")
@@ -201,12 +215,12 @@ def _integer(name: str, value: Any) -> int:
         raise ArgumentError(f"{name} is an int, found {value!r}", "E_ARG_TYPE") from None
 
 
-def _signature(code: Any) -> list[dict[str, Any]]:
+def _signature(code: _core.Code) -> list[dict[str, Any]]:
     keys = ("name", "kind", "dtype", "dims", "strides", "reads", "writes")
     return [dict(zip(keys, row)) for row in code.signature]
 
 
-def _of_code(code: Any, like: Kernel | None = None) -> Kernel:
+def _of_code(code: _core.Code, like: Kernel | None = None) -> Kernel:
     """A kernel that is this code."""
     rows = code.signature
     parameters = like._parameters if like else tuple(row[0] for row in rows if row[1] in ("tensor", "scalar"))
@@ -214,7 +228,7 @@ def _of_code(code: Any, like: Kernel | None = None) -> Kernel:
     defaults = like._defaults if like else (...,) * len(parameters)
     kernel = Kernel(name, parameters, defaults, (False,) * len(parameters), is_function, lambda: ("", {}, None),
                     positional=like._positional if like else None)
-    kernel._compile = lambda open_types, shapes: code  # type: ignore[method-assign]
+    setattr(kernel, "_compile", lambda open_types, shapes: code)
     return kernel
 
 
@@ -230,7 +244,7 @@ def _function_of(value: Any) -> types.FunctionType | None:
 def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: bool = False) -> Kernel:
     _capture.check(function, decorator)
     frame = sys._getframe(1)
-    while frame.f_globals is globals():
+    while frame.f_globals is globals() and frame.f_back is not None:
         frame = frame.f_back
     function._tessera_scope = _capture.scope_of(frame)  # for names in annotations, which no closure has
     code = function.__code__
@@ -256,8 +270,38 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
     return kernel
 
 
+_KERNEL_DOC = """@ts.kernel makes a tile kernel of a function.
+
+    @ts.kernel
+    def scale(x: ts.Tensor["M", "N", ts.f32], y: ts.Tensor["M", "N", ts.f32], factor: ts.f32 = 2.0):
+        for m in ts.tile.parallel(0, M, 8):
+            y[m:m+8, :] = factor * x[m:m+8, :]
+
+The compiler reads the text of the function; Python does not run it. Parameters are tensors, ts.Tensor[dims..., dtype], and
+numbers, ts.f32 or int. A dim is a number, a name that is bound by the call (equal names are equal extents), or an expression
+of names in quotes. A parameter without a type takes dtype and rank from the arguments. The result is a Kernel, which is called
+on arrays.
+
+Raises CompileError: E_DECORATOR, if the function is a lambda, a generator or a coroutine. Errors in the text itself, and
+E_CAPTURE and E_NO_SOURCE, are raised by the first call or by jit().
+"""
+
+
 class _KernelDecorator:
-    """@ts.kernel: a tile kernel."""
+    """The type of ts.kernel. It has __get__ so that help() and editors document ts.kernel as a function."""
+
+    __name__ = "kernel"
+
+    def __init__(self) -> None:
+        self.__doc__ = _KERNEL_DOC
+
+    def __get__(self, instance: object, owner: type | None = None) -> _KernelDecorator:
+        return self
+
+    @property
+    def __signature__(self) -> Signature:
+        import inspect
+        return inspect.signature(self.__call__)
 
     @method
     def __call__(self, function: Callable[..., Any]) -> Kernel:
@@ -265,7 +309,8 @@ class _KernelDecorator:
 
     @method
     def autotune(self, *, space: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
-        """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables."""
+        """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables, which the kernel reads as attributes of
+        ts.tile.context(). A call uses the first value of each; k.jit(BLOCK_M=128) compiles for another."""
         def decorate(function: Callable[..., Any]) -> Kernel:
             made = _decorate(function, "ts.kernel.autotune", False)
             made._space = space
@@ -279,8 +324,20 @@ kernel = _KernelDecorator()
 
 @entry
 def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = False) -> Any:
-    """@ts.jit: a graph function over whole tensors. With capture_graph=True the calls with the same arrays and numbers replay a graph
-    from the second one on, which keeps these arrays; there are at most 8."""
+    """@ts.jit makes a graph function of a function over whole tensors.
+
+        @ts.jit
+        def loss(x, y, W):
+            return ts.mse(ts.gemm(x, W), y)
+
+    The compiler reads its text, fuses its operations and chooses their tiles. Parameters without types take dtype and rank from the
+    arguments of a call; equal extents are one dim. Results are new arrays, of NumPy if the first tensor of the call is one.
+
+    With @ts.jit(capture_graph=True) the calls with the same arrays and numbers replay a graph from the second one on, which keeps these
+    arrays; there are at most 8.
+
+    Raises CompileError (E_DECORATOR) for what is no plain function, and ArgumentError (E_DECORATOR) for a second decorator of Tessera.
+    """
     def decorate(wrapped: Callable[..., Any]) -> Kernel:
         if isinstance(wrapped, Kernel):
             raise ArgumentError(f"'{wrapped.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
@@ -291,7 +348,7 @@ def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = Fal
     return decorate if function is None else decorate(function)
 
 
-class Module(Mapping):
+class Module(Mapping[str, Kernel]):
     """The kernels and graph functions of a text or a bundle, by name."""
 
     def __init__(self, kernels: dict[str, Kernel]) -> None:
@@ -329,7 +386,9 @@ class Module(Mapping):
 @entry
 def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, Any] | None = None) -> Module:  # noqa: A001
     """The kernels and graph functions of a source that is in no file. The text is run as a module of Python, whose globals begin
-    with `constants`."""
+    with `constants`. Diagnostics name `filename`.
+
+    Raises CompileError with E_SYNTAX if the text is not Python, and what it raises itself."""
     import io
     import linecache
     if not isinstance(text, str):
@@ -354,6 +413,8 @@ def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, An
 @entry
 def load(path: str) -> Module:
     """The kernels and graph functions of a bundle. The compiler is not needed. Parameters are in the order of the ABI: tensors, then
-    scalars. A kernel returns its results, but no parameter."""
+    scalars. A kernel returns its results, but no parameter.
+
+    Raises ts.Error with a code E_BUNDLE_* if the file is no bundle, or has no code for this machine."""
     codes = _core.load_bundle(str(path))
     return Module({code.info[0]: _of_code(code) for code in codes})

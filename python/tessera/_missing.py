@@ -38,14 +38,39 @@ NAMES = {
     "tessera.op.specialize": "hints by backend",
     "tessera.dist.mesh": "distributed execution",
     "tessera.dist.tensor": "distributed execution",
+    "tessera.dist.Block": "distributed execution",
+    "tessera.dist.Cyclic": "distributed execution",
+    "tessera.dist.BlockCyclic": "distributed execution",
+    "tessera.dist.Pipeline": "distributed execution",
+    "tessera.dist.cut": "distributed execution",
+    "tessera.dist.shard": "distributed execution",
+    "tessera.dist.expect": "distributed execution",
+    "tessera.dist.replicate": "distributed execution",
+    "tessera.dist.all_to_all": "distributed execution",
+    "tessera.dist.permute": "distributed execution",
+    "tessera.dist.axis_index": "distributed execution",
+    "tessera.dist.axis_size": "distributed execution",
+    "tessera.Region": "privileges of regions",
+    "tessera.read": "privileges of regions",
+    "tessera.write": "privileges of regions",
+    "tessera.readwrite": "privileges of regions",
+    "tessera.point": "distributed execution",
+    "tessera.runtime.plugins": "the plugins' list in Python",
+    "tessera.runtime.config": "the configuration in Python",
 }
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("domain array autotune profiler testing torch random fft sparse quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune profiler testing torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera
+
+
+def functions(module: str) -> dict[str, Callable[..., Any]]:
+    """The functions of one module that are not built, by name."""
+    found = {path.rpartition(".")[2]: path for path in NAMES if path.rpartition(".")[0] == module and path not in AT_ONCE}
+    return {name: function(path) for name, path in found.items()}
 
 
 def attribute(path: str) -> Any:

@@ -9,6 +9,7 @@ from tessera._operations import OPERATIONS
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
+    from inspect import Signature
     from typing import Any
 
 
@@ -31,6 +32,7 @@ class Name:
         self._path = path
         self.__name__ = path.rpartition(".")[2]
         self._is_graph = bool(graph)
+        self._arguments = graph or kernel
         self._compiled: dict[Any, Any] = {}
         places = [f"in graph functions: {self.__name__}{graph}"] if graph else []
         places += [f"in kernels: {self.__name__}{kernel}"] if kernel else []
@@ -38,6 +40,26 @@ class Name:
 
     def __repr__(self) -> str:
         return f"<{self._path}>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Name:
+        """What has __get__ is documented as a function: by help(), by editors."""
+        return self
+
+    @property
+    def __signature__(self) -> Signature:
+        """Of a call on arrays, or in a kernel if there is none."""
+        import ast
+        import inspect
+        parameters = []
+        for text in self._arguments.strip("()").split(", "):
+            name, _, default = text.partition("=")
+            if text.endswith("..."):
+                parameters += [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                               inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD)]
+            elif text:
+                parameters.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                                    default=ast.literal_eval(default) if default else inspect.Parameter.empty))
+        return inspect.Signature(parameters)
 
     @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

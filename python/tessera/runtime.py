@@ -1,7 +1,7 @@
 """Backends, devices, memory and mappers of this process."""
 from __future__ import annotations
 
-from tessera import _core, _settings
+from tessera import _core, _missing, _settings
 from tessera._entry import entry
 from tessera._mapper import set_mapper
 
@@ -9,7 +9,11 @@ TYPE_CHECKING = False  # importing typing would take a quarter of the package's 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["backends", "capabilities", "capture", "devices", "memory_info", "select_backend", "set_mapper", "synchronize", "trim"]
+__all__ = ["backends", "capabilities", "capture", "config", "devices", "memory_info", "plugins", "select_backend", "set_mapper",
+           "synchronize", "trim"]
+
+plugins = _missing.function("tessera.runtime.plugins")
+config = _missing.function("tessera.runtime.config")
 
 
 @entry
@@ -42,7 +46,8 @@ def devices(backend: str | None = None) -> list[dict[str, Any]]:
 def capabilities(backend: str | None = None, device: int = 0) -> dict[str, Any]:
     """What a device can do, with the keys that docs/c-abi.md lists."""
     import json
-    return json.loads(_core.capabilities(backend, device))
+    found: dict[str, Any] = json.loads(_core.capabilities(backend, device))
+    return found
 
 
 @entry

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 import types
+import typing
 import unittest
 
 import numpy as np
@@ -365,6 +366,14 @@ class Capture(unittest.TestCase):
 
         with self.assertRaisesRegex(ts.CompileError, "E_DECORATOR.*'@other' is not a decorator"):
             f(np.ones(3, "f4"))
+
+    def test_functions_that_type_checkers_leave_out(self):
+        @typing.no_type_check
+        @ts.jit
+        def f(x):
+            return x * 2.0
+
+        np.testing.assert_array_equal(f(np.ones(3, "f4")), 2)
 
     def test_values_in_decorators(self):
         @ts.kernel.autotune(space=dict(B=SIZES, C=Config.CHOICES, D=helpers.CHOICES))

@@ -1,0 +1,120 @@
+"""The names of the package: the list of docs/python.md, dir(), the stubs and the table of operations say the same."""
+import ast
+import importlib
+import inspect
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import types
+import unittest
+
+import tessera as ts
+from tessera import _dtypes, _missing, _names
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROW = re.compile(r"^\| `(tessera[.\w]*)` \| (.*) \|$", re.MULTILINE)
+MODULES = {"dist", "group", "numerics", "op", "runtime", "tile"}
+FROM_TABLE = {"tessera": {**_names.TILE, **_names.OP}, "tessera.tile": _names.TILE, "tessera.op": _names.OP,
+              "tessera.group": _names.GROUP, "tessera.dist": _names.DIST}
+
+
+def documented():
+    """Module -> the names that the page's list has for it."""
+    text = (ROOT / "docs/python.md").read_text().split("\n## All names\n")[1].split("\n## ")[0]
+    return {module: set(re.findall(r"`(\w+)`", names)) for module, names in ROW.findall(text)}
+
+
+def public(module):
+    return {name for name in dir(importlib.import_module(module)) if name == "__version__" or not name.startswith("_")}
+
+
+class Names(unittest.TestCase):
+    def test_the_page_lists_what_there_is(self):
+        listed = documented()
+        self.assertEqual(set(listed), {"tessera", *(f"tessera.{name}" for name in MODULES),
+                                       *(path for path in _missing.AT_ONCE if path.rpartition(".")[2].islower())})
+        for module, names in listed.items():
+            with self.subTest(module):
+                if module in _missing.AT_ONCE:
+                    self.assertEqual(names, set())
+                    continue
+                table = set(FROM_TABLE.get(module, ()))
+                at_once = {path.rpartition(".")[2] for path in _missing.AT_ONCE} if module == "tessera" else set()
+                dtypes = set(_dtypes._ALL) - {"bool", "float", "int"} if module == "tessera" else set()
+                imported = {"annotations", "TYPE_CHECKING", "TracebackType"}
+                there = public(module) - imported - (MODULES if module == "tessera" else set())
+                self.assertEqual(there - table - dtypes - names, set(), "is there, and not listed")
+                self.assertEqual(names - there - at_once, set(), "is listed, and not there")
+                self.assertEqual((table | dtypes) - there - MODULES, set(), "is in the tables, and not there")
+
+    def test_the_stubs_declare_what_there_is(self):
+        for module in ("tessera", "tessera.tile", "tessera.op", "tessera.group", "tessera.dist"):
+            file = ROOT / "python" / module.replace(".", "/")
+            file = file / "__init__.pyi" if module == "tessera" else file.with_suffix(".pyi")
+            names = set()
+            for node in ast.parse(file.read_text()).body:
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                    names.add(node.name)
+                elif isinstance(node, ast.AnnAssign):
+                    names.add(node.target.id)
+                elif isinstance(node, ast.ImportFrom):
+                    names.update(alias.asname or alias.name for alias in node.names)
+            names = {name for name in names if not name.startswith("_") or name == "__version__"}
+            self.assertEqual(names ^ public(module), set(), module)
+
+    def test_the_stubs_are_of_this_table(self):
+        subprocess.run([sys.executable, ROOT / "python/tools/stubs.py", "--check"], check=True)
+
+    def test_everything_has_a_docstring(self):
+        for module in ("tessera", *(f"tessera.{name}" for name in MODULES)):
+            for name in public(module):
+                value = getattr(importlib.import_module(module), name)
+                if isinstance(value, (types.FunctionType, type, types.ModuleType, ts.Kernel, _names.Name)) or name == "kernel":
+                    self.assertTrue(inspect.getdoc(value), f"{module}.{name}")
+
+    def test_signatures_of_operations(self):
+        for table in FROM_TABLE.values():
+            for function in table.values():
+                inspect.signature(function)
+        self.assertEqual(str(inspect.signature(ts.softmax)), "(x, axis=-1)")
+        self.assertEqual(str(inspect.signature(ts.tile.grid)), "(*args, **kwargs)")
+        self.assertEqual(str(inspect.signature(ts.op.norm)), "(x, ord=2, axis=None, keepdims=False)")
+
+    def test_help(self):
+        import pydoc
+        self.assertIn("softmax(x, axis=-1)", pydoc.plain(pydoc.render_doc(ts.softmax)))
+        for word in ("kernel(function", "dtype", "E_DECORATOR", "Kernel"):
+            self.assertIn(word, pydoc.plain(pydoc.render_doc(ts.kernel)))
+
+
+def checker(name):
+    found = f"/usr/bin/{name}"
+    return unittest.skipUnless(os.path.exists(found), f"{name} is not installed (package mypy)")
+
+
+class Types(unittest.TestCase):
+    PACKAGE = str(pathlib.Path(ts.__file__).parent.parent)
+
+    def run_checker(self, *words, **env):
+        done = subprocess.run(words, cwd="/", capture_output=True, text=True,
+                              env={**os.environ, "MYPYPATH": self.PACKAGE, "MYPY_CACHE_DIR": os.devnull, **env})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    @checker("mypy")
+    def test_samples_and_package(self):
+        samples = sorted((ROOT / "samples/python").glob("*/*.py"))
+        self.assertGreaterEqual(len(samples), 2)
+        for words in (("-p", "tessera"), *(((sample,) for sample in samples))):
+            with self.subTest(words):
+                self.run_checker("/usr/bin/mypy", "--strict", "--ignore-missing-imports", "--allow-subclassing-any", *words)
+
+    @checker("stubtest")
+    def test_stubs(self):
+        self.run_checker("/usr/bin/stubtest", "tessera", "--allowlist", pathlib.Path(__file__).parent / "stubtest.allow",
+                         "--ignore-unused-allowlist")
+
+
+if __name__ == "__main__":
+    unittest.main()
