@@ -45,6 +45,10 @@ class Diagnostic(_Fields):
             lines.append(f"  help: {self.hint}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.diagnostic(self)
+
 
 class Error(Exception):
     """The base of Tessera's exceptions. `code` is stable, and `tsr explain CODE` describes it."""
@@ -57,6 +61,10 @@ class Error(Exception):
     def __str__(self) -> str:
         text = f"[{self.code}] {self.args[0]}"
         return f"{text}\n  help: {self.hint}" if self.hint else text
+
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.error(self)
 
 
 class CompileError(Error):
@@ -73,6 +81,11 @@ class CompileError(Error):
         texts = [str(d) for d in self.diagnostics if d.severity == "error"] or [super().__str__()]
         codes = dict.fromkeys(d.code for d in self.diagnostics if d.severity == "error")
         return "\n".join(texts + [f"tsr explain {code}" for code in codes])
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of its own traceback."""
+        from tessera import _html
+        return _html.traceback_of(self)
 
 
 class ArgumentError(Error, ValueError):

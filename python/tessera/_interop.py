@@ -39,7 +39,13 @@ def numpy(array: Any) -> Any:
     return out
 
 
+def _repr_html_(self: _core.Array) -> str:
+    from tessera import _html
+    return _html.array(self)
+
+
 # Set here: the type is of the extension module.
+setattr(_core.Array, "_repr_html_", _repr_html_)
 _core.Array.__doc__ = """An array in the memory of a device: shape, ndim, dtype, device, nbytes, numpy(); the buffer protocol and DLPack on the host.
 
 Made by ts.asarray, ts.from_dlpack, ts.empty, ts.zeros, ts.ones, ts.full, ts.arange, and by calls with arrays of this type."""

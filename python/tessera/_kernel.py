@@ -59,6 +59,10 @@ class Kernel(_core.Kernel):
         """Do graph functions that call it take its text as a helper's? Its parameters then have the types of the arguments."""
         return self._is_function and any(self._open)
 
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.kernel(self)
+
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
@@ -124,7 +128,7 @@ class Kernel(_core.Kernel):
         return Compiled(self, target, numerics, dims)
 
     @method
-    def inspect_ir(self, level: str = "tile", *, target: str | None = None, **dims: int) -> str:
+    def inspect_ir(self, level: str = "tile", *, target: str | None = None, **dims: int) -> IR:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
         return self.jit(target=target, numerics=None, **dims).inspect_ir(level)
 
@@ -132,6 +136,23 @@ class Kernel(_core.Kernel):
     def save(self, path: str, *, target: str | None = None) -> None:
         """Writes a bundle, which ts.load reads without the compiler."""
         self.jit(target=target).save(path)
+
+
+class IR(str):
+    """The text of a kernel at one level. A notebook shows the levels beside each other."""
+
+    __slots__ = ("_compiled", "level")
+    _compiled: Compiled
+    level: str
+
+    def __new__(cls, text: str, compiled: Compiled, level: str) -> IR:
+        made = super().__new__(cls, text)
+        made._compiled, made.level = compiled, level
+        return made
+
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.ir(self._compiled, self.level, self)
 
 
 class Compiled:
@@ -169,6 +190,10 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<tessera.Compiled {self.kernel.__name__}>"
 
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.compiled(self)
+
     @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._runnable is None:
@@ -190,11 +215,11 @@ class Compiled:
         return _signature(self._need())
 
     @method
-    def inspect_ir(self, level: str = "tile") -> str:
+    def inspect_ir(self, level: str = "tile") -> IR:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
         if level not in _LEVELS:
             raise ArgumentError(f"there is no level '{level}'", "E_LEVEL_UNKNOWN", "levels are graph, schedule, tile, target, asm")
-        return _core.inspect(self._text, self._options, _LEVELS[level])
+        return IR(_core.inspect(self._text, self._options, _LEVELS[level]), self, level)
 
     @method
     def save(self, path: str) -> None:
@@ -381,6 +406,10 @@ class Module(Mapping[str, Kernel]):
 
     def __repr__(self) -> str:
         return f"<tessera.Module {', '.join(self._kernels)}>"
+
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.module(self)
 
 
 @entry
