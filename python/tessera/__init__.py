@@ -11,6 +11,8 @@
 
 The compiler reads the text of the function; Python does not run it. docs/python.md is the guide.
 """
+from __future__ import annotations as _annotations  # bool is a dtype here
+
 import atexit as _atexit
 
 from tessera import _capture, _core, _missing, _names
@@ -27,8 +29,7 @@ from tessera._mapper import Mapper
 
 __version__ = _core.version()
 
-# dtypes and their aliases; not those that are builtins of Python: bool, float, int
-globals().update({name: dtype for name, dtype in _ALL.items() if name not in __builtins__})
+globals().update(_ALL)  # dtypes and their aliases
 # ts.NAME finds the functions of ts.tile and ts.op; what exists here already keeps its meaning.
 globals().update({name: function for name, function in {**_names.TILE, **_names.OP}.items() if name not in globals()})
 # what is not built yet

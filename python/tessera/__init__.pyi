@@ -1,4 +1,5 @@
 """Kernels in the tile language, called on arrays. docs/python.md is the guide."""
+from builtins import int as _int, str as _str
 from typing import Any as _Any, Final as _Final
 
 from tessera import dist as dist, group as group, numerics as numerics, op as op, runtime as runtime, tile as tile
@@ -38,10 +39,10 @@ from tessera._interop import (
 )
 from tessera._kernel import Kernel as Kernel, compile as compile, jit as jit, kernel as kernel, load as load
 
-__version__: _Final[str]
-rne: _Final[str]
+__version__: _Final[_str]
+rne: _Final[_str]
 
-def cdiv(a: int, b: int) -> int: ...
+def cdiv(a: _int, b: _int) -> _int: ...
 
 # Not built: calling one raises UnsupportedError.
 def autodiff(*args: _Any, **kwargs: _Any) -> _Any: ...
@@ -67,6 +68,7 @@ def point(*args: _Any, **kwargs: _Any) -> _Any: ...
 # made by python/tools/stubs.py: dtypes
 bf16: _Final[_DType]
 bfloat16: _Final[_DType]
+bool: _Final[_DType]
 bool_: _Final[_DType]
 boolean: _Final[_DType]
 double: _Final[_DType]
@@ -84,6 +86,7 @@ f6_e3m2: _Final[_DType]
 f8: _Final[_DType]
 f8_e4m3: _Final[_DType]
 f8_e5m2: _Final[_DType]
+float: _Final[_DType]
 float16: _Final[_DType]
 float32: _Final[_DType]
 float4_e2m1fn: _Final[_DType]

@@ -48,7 +48,9 @@ class Kernel(_core.Kernel):
         self._space: Mapping[str, Any] = {}
         self._annotations: Mapping[str, Any] = {}
         self._is_function = is_function
+        self._captures_graph = captures_graph
         self._positional = len(parameters) if positional is None else positional
+        self._ranks: dict[int, Kernel] = {}  # of _AnyRank
         self._signature(name, parameters, defaults, open_, self._positional, is_function, captures_graph)
 
     def __repr__(self) -> str:
@@ -82,7 +84,7 @@ class Kernel(_core.Kernel):
                 dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
                 if not dims:
                     raise
-            return _core.load_source(text, {**options, "dims": list(dims.items())}, returns)
+            return _core.load_source(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns)
         except Exception:
             self._read = None  # the next try sees what its names refer to then
             raise
@@ -114,6 +116,7 @@ class Kernel(_core.Kernel):
     def _check_dims(self, given: Mapping[str, int]) -> None:
         types = [self._annotation(name) for name in self._parameters]
         known = {dim for type_ in types for dim in getattr(type_, "dims", ())} | set(self._space)
+        known |= {"..." for type_ in types if _has_leading(type_)}
         unknown = [name for name in given if name not in known]
         if unknown and None not in types:
             raise ArgumentError(f"{self.__name__} has no dim '{unknown[0]}'", "E_DIM_UNKNOWN",
@@ -130,12 +133,51 @@ class Kernel(_core.Kernel):
     @method
     def inspect_ir(self, level: str = "tile", *, target: str | None = None, **dims: int) -> IR:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
-        return self.jit(target=target, numerics=None, **dims).inspect_ir(level)
+        return Compiled(self, target, None, dims, is_loaded=False).inspect_ir(level)
 
     @method
     def save(self, path: str, *, target: str | None = None) -> None:
         """Writes a bundle, which ts.load reads without the compiler."""
         self.jit(target=target).save(path)
+
+
+class _AnyRank(Kernel):
+    """A graph function with ... in its types: a kernel for each number of dims that it stands for."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for name, value in (*zip(self._parameters, args), *kwargs.items()):
+            entries = getattr(self._annotation(name), "entries", ())
+            if ... in entries:
+                return self._of_rank(_rank(value) - sum(isinstance(entry, (int, str)) for entry in entries))(*args, **kwargs)
+        return super().__call__(*args, **kwargs)  # it says what is missing
+
+    def _of_rank(self, count: int) -> Kernel:
+        found = self._ranks.get(count)
+        if found is None:
+            def source() -> tuple[str, dict[str, Any], list[str] | None]:
+                text, options, returns = self._source()
+                return text, {**options, "dims": [("...", max(count, 0))]}, returns
+
+            found = Kernel(self.__name__, self._parameters, self._defaults, self._open, self._is_function, source,
+                           positional=self._positional, captures_graph=self._captures_graph)
+            found._annotations, found.__wrapped__ = self._annotations, self.__wrapped__
+            self._ranks[count] = found
+        return found
+
+
+def _has_leading(annotation: Any) -> bool:
+    """Does a type, or its text, have the dims `...`?"""
+    return "..." in annotation if isinstance(annotation, str) else ... in getattr(annotation, "entries", ())
+
+
+def _rank(value: Any) -> int:
+    """The number of dims of an array; 0 of what is none."""
+    if hasattr(value, "ndim"):
+        return int(value.ndim)
+    try:
+        return memoryview(value).ndim
+    except TypeError:
+        return 0
 
 
 class IR(str):
@@ -158,7 +200,8 @@ class IR(str):
 class Compiled:
     """A kernel that was compiled for given dims and a target. Calling it launches it on this machine."""
 
-    def __init__(self, kernel: Kernel, target: str | None, numerics: str | None, dims: Mapping[str, int]) -> None:
+    def __init__(self, kernel: Kernel, target: str | None, numerics: str | None, dims: Mapping[str, int],
+                 is_loaded: bool = True) -> None:  # not to read IR alone, of which a level may exist where there is no code
         if any(kernel._open):
             names = [name for name, is_open in zip(kernel._parameters, kernel._open) if is_open]
             raise ArgumentError(f"{kernel.__name__}: parameter '{names[0]}' has no type, so nothing can be compiled before a call",
@@ -178,6 +221,8 @@ class Compiled:
         self._options, self._returns = options, returns
         self._runnable: Kernel | None = None
         self._code: _core.Code | None = None
+        if not is_loaded:
+            return
         try:
             if target is None or target.split(":")[0] == _core.target()[0]:
                 self._code = _core.load_source(text, options, returns)
@@ -284,9 +329,10 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         whole.add(definition, _function_of)
         return (*whole.build("tessera.jit" if is_function else "tessera.kernel"), definition.returns)
 
-    kernel = Kernel(function.__name__, parameters, tuple(given.get(name, ...) for name in parameters),
-                    tuple(name not in annotations for name in parameters), is_function, source,
-                    positional=code.co_argcount, captures_graph=captures_graph)
+    kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else Kernel
+    kernel = kind(function.__name__, parameters, tuple(given.get(name, ...) for name in parameters),
+                  tuple(name not in annotations for name in parameters), is_function, source,
+                  positional=code.co_argcount, captures_graph=captures_graph)
     kernel.__wrapped__ = function
     kernel._annotations = annotations
     kernel.__doc__ = function.__doc__

@@ -26,8 +26,7 @@ def function(name, of):
 
 
 def dtypes():
-    own = sorted(name for name in _dtypes._ALL if name not in ("bool", "int", "float"))
-    return "".join(f"{name}: _Final[_DType]\n" for name in own)
+    return "".join(f"{name}: _Final[_DType]\n" for name in sorted(_dtypes._ALL))
 
 
 def names(taken):

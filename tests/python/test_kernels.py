@@ -52,7 +52,26 @@ def floats(*shape, seed=1):
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype("f4")
 
 
+@ts.jit
+def halved(x: ts.Tensor[..., "2*D", ts.f32], w: ts.Tensor["D", ts.f32]) -> ts.Tensor[..., "D", ts.f32]:
+    return (x[..., :D] + x[..., D:]) * w
+
+
 class Calls(unittest.TestCase):
+    def test_any_number_of_dims(self):
+        w = floats(3)
+        for shape in ((), (4,), (1, 1), (2, 0), (2, 3, 4), (5,)):
+            x = floats(*shape, 6)
+            np.testing.assert_array_equal(halved(x, w), (x[..., :3] + x[..., 3:]) * w)
+            np.testing.assert_array_equal(halved(w=w, x=x), (x[..., :3] + x[..., 3:]) * w)
+        self.assertEqual(halved(ts.ones((2, 2, 6)), ts.ones(3)).shape, (2, 2, 3))
+        self.assertIn("graph.", halved.jit(**{"...": 2}).inspect_ir("graph"))
+        for code, call in (("E_ARG_RANK", lambda: halved(np.full((), 1, "f4"), w)), ("E_ARG_SHAPE", lambda: halved(floats(4, 7), w)),
+                           ("E_ARG_MISSING", lambda: halved(floats(4, 6))), ("E_ARG_TYPE", lambda: halved("x", w))):
+            with self.assertRaises(ts.ArgumentError) as raised:
+                call()
+            self.assertEqual(raised.exception.code, code, raised.exception)
+
     def test_in_place_returns_the_same_object(self):
         for n in (0, 1, 63, 64, 65, 1009):
             x, y = floats(n), floats(n, seed=2)
@@ -162,6 +181,13 @@ class Ahead(unittest.TestCase):
         compiled = saxpy.jit(n=1024)
         for level, word in (("graph", "graph."), ("tile", "tile."), ("target", "func"), ("asm", "ret")):
             self.assertIn(word, compiled.inspect_ir(level))
+        @ts.jit
+        def attention(q: ts.Tensor["B", "S", "D", ts.f32], k: ts.Tensor["B", "S", "D", ts.f32]):
+            return op.flash_attention(q, k, k)
+
+        self.assertIn("graph.", attention.inspect_ir("graph"))  # the code needs D
+        with self.assertRaisesRegex(ts.CompileError, "E_DIM_NOT_STATIC"):
+            attention.jit()
         with self.assertRaisesRegex(ts.ArgumentError, "E_LEVEL_UNKNOWN"):
             compiled.inspect_ir("sass")
 
