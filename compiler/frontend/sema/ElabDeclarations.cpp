@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace tessera::frontend {
 
@@ -104,9 +105,13 @@ static std::string shortest(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// One `accum(f32)`, `round(rne)` or `loss_scale(128.0)`.
+/// One `accum(f32)`, `round(rne)` or `loss_scale(128.0)`, also as `ts.accum(ts.f32)`.
 bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
-  std::string which = e.kind == ast::Expr::Call ? dottedName(*e.items[0]) : dottedName(e);
+  auto ownName = [&](const ast::Expr &name) {
+    const std::string path = annotationPath(module_, name);
+    return path.starts_with("tessera.") ? path.substr(std::strlen("tessera.")) : path;
+  };
+  const std::string which = ownName(e.kind == ast::Expr::Call ? *e.items[0] : e);
   if (e.kind != ast::Expr::Call || e.items.size() != 2 || !e.keywords.empty() ||
       std::ranges::find(names::kPolicies, which) == std::end(names::kPolicies)) {
     fail(Code::E_POLICY, e.loc, "a policy is @accum(dtype), @round(mode) or @loss_scale(factor)",
@@ -126,7 +131,7 @@ bool Elaborator::readPolicy(const ast::Expr &e, Policy &policy) {
     return true;
   }
   if (which == "round") {
-    std::string mode = argument.kind == ast::Expr::Str ? argument.text : dottedName(argument);
+    const std::string mode = argument.kind == ast::Expr::Str ? argument.text : ownName(argument);
     if (std::ranges::find(names::kRoundingModes, mode) == std::end(names::kRoundingModes)) {
       fail(Code::E_POLICY, argument.loc, "'" + mode + "' is not a rounding mode",
            didYouMean(mode, names::kRoundingModes, "one of rne, rtz, rtp, rtn, stochastic"));

@@ -83,7 +83,8 @@ private:
 
   static bool provides(const std::string &path, const std::string &name) {
     if (ops::findFunction(path, name) || ops::findConstant(path, name) || parseDType(name)) return true;
-    for (const char *s : {"Tensor", "strides", "kernel", "jit", "autodiff", "grad", "runtime"})
+    for (const char *s : {"Tensor", "strides", "kernel", "jit", "autodiff", "grad", "runtime", "accum",
+                          "round", "loss_scale", "rne"})
       if (name == s) return true;
     return false;
   }

@@ -95,6 +95,8 @@ TEST(Matrix, AccumulatesByDTypeAndPolicy) {
   EXPECT_THAT(mma("ts.i8"), HasSubstr("<4x4xi32> = mma"));
   EXPECT_THAT(mma("ts.u8"), HasSubstr("<4x4xi32> = mma"));
   EXPECT_THAT(mma("ts.f32 @accum(f64) @round(rne)"), HasSubstr("<4x4xf64> = mma"));
+  EXPECT_THAT(mma("ts.bf16 @ts.accum(ts.f32) @ts.round(ts.rne) @ts.loss_scale(128.0)"),
+              HasSubstr("bf16 @accum(f32) @loss_scale(128.0)"));
   EXPECT_THAT(mma("\"bf16 @accum(f32) @loss_scale(128.0)\""),
               HasSubstr("bf16 @accum(f32) @loss_scale(128.0)"));
   EXPECT_THAT(mma("ts.i32"), HasSubstr("E_MMA"));
