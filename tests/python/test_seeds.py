@@ -1,11 +1,14 @@
 """The samples of the specification, as they are printed there (seeds/), run as Python. Where a sample needs names that the text around it
-defines, the test defines them."""
+defines, the test defines them. Where a printed text is wrong, seeds/NAME.patch is the smallest correction, and a second test has the
+diagnostics of the printed one. TESSERA_SPECIFICATION names the folder of the documents, if it is at hand."""
 import linecache
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -16,14 +19,21 @@ import tessera
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 
 
-def run(name, **names):
+def run(name, folder=SEEDS, **names):
     """Runs a sample as a module; its names."""
-    file = str(SEEDS / name)
+    file = str(folder / name)
     text = pathlib.Path(file).read_text()
     linecache.checkcache(file)
     space = {"__name__": name, **names}
     exec(compile(text, file, "exec"), space)
     return space
+
+
+def corrected(name, folder, **names):
+    """Runs a sample with its patch."""
+    target = pathlib.Path(folder) / name
+    subprocess.run(["patch", "--quiet", "--output", target, SEEDS / name, (SEEDS / name).with_suffix(".patch")], check=True)
+    return run(name, pathlib.Path(folder), **names)
 
 
 def floats(*shape, seed=1):
@@ -66,6 +76,34 @@ class Seeds(unittest.TestCase):
         for d in raised.exception.diagnostics:
             self.assertEqual(d.file, str(SEEDS / "flash_attention.py"))
 
+    def test_flash_attention_corrected(self):
+        with tempfile.TemporaryDirectory() as folder:
+            flash = corrected("flash_attention.py", folder, ts=ts, math=math)["flash_attention"]
+            for S in (1, 63, 130):
+                Q, K, V = (ts.asarray(floats(3, S, 64, seed=seed), ts.bf16) for seed in (1, 2, 3))
+                q, k, v = (ts.asarray(a, ts.f32).numpy().astype("f8") for a in (Q, K, V))
+                for is_causal in (True, False):
+                    O = ts.empty((3, S, 64), ts.bf16)
+                    self.assertIs(flash(Q, K, V, O, is_causal), O)
+                    scores = q @ k.transpose(0, 2, 1) / 8
+                    if is_causal:
+                        scores[:, ~np.tri(S, dtype=bool)] = -np.inf
+                    weights = np.exp(scores - scores.max(-1, keepdims=True))
+                    weights /= weights.sum(-1, keepdims=True)
+                    got = ts.asarray(O, ts.f32).numpy()
+                    np.testing.assert_array_less(abs(got - weights @ v), 2 ** -7 * (weights @ abs(v)) + 1e-3)
+
+    def test_the_texts_are_those_of_the_specification(self):
+        folder = os.environ.get("TESSERA_SPECIFICATION")
+        if not folder:
+            self.skipTest("TESSERA_SPECIFICATION names no folder")
+        text = "\n".join(path.read_text() for path in sorted(pathlib.Path(folder).glob("*.txt")))
+        blocks = {block.strip("\n") for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)}
+        for file in sorted(SEEDS.glob("*.py")):
+            body = file.read_text().strip("\n")
+            with self.subTest(file.name):
+                self.assertTrue(any(body in block for block in blocks), "it is in no block")
+
     def test_capabilities_and_portable_attention(self):
         Q, K, V = (floats(2, 33, 64, seed=seed) for seed in (1, 2, 3))
         scores = Q.astype("f8") @ K.transpose(0, 2, 1) / 8
@@ -89,6 +127,38 @@ class Seeds(unittest.TestCase):
     def test_train_step(self):
         with self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
             run("train_step.py", ts=ts)
+
+    def test_train_step_corrected(self):
+        """The correction names W: the printed text differentiates with respect to x. Neither is built."""
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
+            corrected("train_step.py", folder, ts=ts)
+
+    def test_numerics_profile(self):
+        before = ts.numerics.profile("strict")
+        try:
+            self.assertEqual(tessera._settings.numerics(), "strict")
+        finally:
+            before.__exit__(None, None, None)
+        self.assertIsNone(tessera._settings.numerics())
+
+    def test_precision_in_a_kernel(self):
+        """The operators and the text are read by the compiler, too."""
+        from tessera import Tensor, accum, bf16, fp8_e4m3, fp32, loss_scale
+
+        @ts.kernel
+        def wide(x: Tensor["B", "D", fp8_e4m3 @accum(fp32) @loss_scale(128.0)], y: Tensor["B", "D", fp32]):
+            for i in ts.tile.parallel(0, B, 4):
+                y[i:i+4, :] = ts.tile.cast(x[i:i+4, :], fp32)
+
+        @ts.jit
+        def product(x: Tensor["B", "D", bf16 @ ts.accum(ts.f32)], w: Tensor["D", "E", "bf16 @accum(f32)"]):
+            return ts.gemm(x, w)
+
+        x, y = ts.asarray(np.arange(10, dtype="f4").reshape(5, 2), fp8_e4m3), np.zeros((5, 2), "f4")
+        wide(x, y)
+        np.testing.assert_array_equal(y, ts.asarray(x, fp32).numpy())
+        got = product(ts.ones((2, 300), bf16), ts.ones((300, 2), bf16))
+        np.testing.assert_array_equal(ts.asarray(got, fp32).numpy(), 300)
 
     def test_precision(self):
         names = {name: getattr(tessera, name) for name in ("Tensor", "fp8_e4m3", "accum", "fp32", "loss_scale")}
