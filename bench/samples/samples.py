@@ -212,12 +212,27 @@ def record(rows):
     page.write_text("".join(lines))
 
 
+def python_samples(is_json):
+    """Runs the samples of samples/python, which check and time themselves; a row for each. PYTHONPATH names the package."""
+    rows = []
+    for file in sorted((ROOT / "samples/python").glob("*/*.py")):
+        done = subprocess.run([sys.executable, file], capture_output=True, text=True)
+        row = {"sample": f"python/{file.stem}", "output": done.stdout.splitlines()}
+        if done.returncode:
+            row["error"] = done.stderr.strip()
+        rows.append(row)
+        if not is_json:
+            print("\n".join([*row["output"], *([f"{row['sample']} WRONG: {row['error']}"] if done.returncode else [])]), flush=True)
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description="Checks the samples that have a check.py, and times them.")
     parser.add_argument("names", nargs="*", help="samples (default: all that have a check.py)")
     parser.add_argument("--small", action="store_true", help="check small sizes; no times")
     parser.add_argument("--compare", action="store_true", help="beside NumPy and a loop in C, on one thread, by clang -O3 -march=native")
     parser.add_argument("--record", action="store_true", help="with --compare: write the figures into samples/README.md")
+    parser.add_argument("--python", action="store_true", help="run the samples of samples/python, too")
     parser.add_argument("--json", action="store_true", help="print a JSON array in place of the table")
     parser.add_argument("--tsr", default=str(ROOT / "build/release/bin/tsr"))
     given = parser.parse_args()
@@ -233,6 +248,8 @@ def main():
             rows.append(row)
             if not given.json:
                 print(text_of(row, given.compare), flush=True)
+    if given.python:
+        rows += python_samples(given.json)
     wrong = sum("error" in row for row in rows)
     print(json.dumps(rows, indent=2) if given.json else f"\n{len(rows) - wrong} of {len(rows)} agree")
     if given.record and given.compare and not wrong:
