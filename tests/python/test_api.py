@@ -106,7 +106,7 @@ class Types(unittest.TestCase):
     def test_samples_and_package(self):
         samples = sorted((ROOT / "samples/python").glob("*/*.py"))
         self.assertGreaterEqual(len(samples), 2)
-        for words in (("-p", "tessera"), *(((sample,) for sample in samples))):
+        for words in (("-p", "tessera"), samples):
             with self.subTest(words):
                 self.run_checker("/usr/bin/mypy", "--strict", "--ignore-missing-imports", "--allow-subclassing-any", *words)
 

@@ -1,6 +1,6 @@
 """The samples of the specification, as they are printed there (seeds/), run as Python. Where a sample needs names that the text around it
 defines, the test defines them. Where a printed text is wrong, seeds/NAME.patch is the smallest correction, and a second test has the
-diagnostics of the printed one. TESSERA_SPECIFICATION names the folder of the documents, if it is at hand."""
+diagnostics of the printed one. SPECIFICATION names the folder of the documents, if it is at hand."""
 import linecache
 import math
 import os
@@ -94,9 +94,9 @@ class Seeds(unittest.TestCase):
                     np.testing.assert_array_less(abs(got - weights @ v), 2 ** -7 * (weights @ abs(v)) + 1e-3)
 
     def test_the_texts_are_those_of_the_specification(self):
-        folder = os.environ.get("TESSERA_SPECIFICATION")
+        folder = os.environ.get("SPECIFICATION")
         if not folder:
-            self.skipTest("TESSERA_SPECIFICATION names no folder")
+            self.skipTest("SPECIFICATION names no folder")
         text = "\n".join(path.read_text() for path in sorted(pathlib.Path(folder).glob("*.txt")))
         blocks = {block.strip("\n") for block in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)}
         for file in sorted(SEEDS.glob("*.py")):
