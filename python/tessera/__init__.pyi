@@ -3,7 +3,7 @@ from builtins import int as _int, str as _str
 from typing import Any as _Any, Final as _Final
 
 from tessera import dist as dist, group as group, numerics as numerics, op as op, runtime as runtime, tile as tile
-from tessera._core import Array as Array
+from tessera._core import Array as Array, Event as Event, Stream as Stream
 from tessera._dtypes import (
     DType as DType,
     Strides as strides,
@@ -37,6 +37,7 @@ from tessera._interop import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from tessera._mapper import Mapper as Mapper
 from tessera._kernel import Kernel as Kernel, compile as compile, jit as jit, kernel as kernel, load as load
 
 __version__: _Final[_str]

@@ -152,7 +152,7 @@ def is_own(function: Any) -> bool:
     """Is it a function of a module of this package? A module of ts.compile may have any name."""
     name = getattr(function, "__module__", None)
     module = sys.modules.get(name) if isinstance(name, str) else None
-    if module is None or name.split(".")[0] != "tessera":
+    if module is None or not isinstance(name, str) or name.split(".")[0] != "tessera":
         return False
     if isinstance(function, types.BuiltinFunctionType):  # of _entry
         return vars(module).get(function.__name__) is function

@@ -35,5 +35,5 @@ def entry(function: Function) -> Function:
 
 
 def method(function: Function) -> Function:
-    made: Function = _core.Method(function, function.__name__, _doc(function))
+    made: Function = _core.Method(function, function.__name__, _doc(function))  # type: ignore[assignment]
     return made

@@ -107,7 +107,7 @@ class Kernel(_core.Kernel):
         value = self._annotations.get(name)
         if not isinstance(value, str):
             return value
-        function = self.__wrapped__
+        function: Any = self.__wrapped__
         try:
             return eval(value, function.__globals__, _capture.names_of(function))
         except Exception:  # the compiler has accepted the text: it is a type that Python cannot evaluate now
