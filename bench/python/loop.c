@@ -18,7 +18,8 @@ typedef struct {
   size_t count;
 } loop_t;
 
-/* Compiles the kernel "k" of a source: `tensors` arrays of f32["n"], no scalars. Returns NULL on failure; tsrLastError says why. */
+/* Compiles the kernel "k" of a source: `tensors` arrays of f32["n"], no scalars. Returns NULL on failure;
+ * tsrLastError says why. */
 void *loop_create(const char *source, int tensors) {
   loop_t *loop = calloc(1, sizeof *loop);
   if (!loop || tensors > MOST) return NULL;
@@ -42,7 +43,8 @@ static uint64_t now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The nanoseconds of each of `calls` calls; `waits`: each waits for its end, as calls with arrays of the host do. Returns the status. */
+/* The nanoseconds of each of `calls` calls; `waits`: each waits for its end, as calls with arrays of the host
+ * do. Returns the status. */
 int loop_run(void *handle, int waits, int calls, uint64_t *nanoseconds) {
   loop_t *loop = handle;
   const tsr_launch_t from_metadata = {0};
