@@ -41,6 +41,9 @@ _atexit.register(_core.finish)  # queued work ends before the interpreter does
 
 
 def __getattr__(name: str) -> object:
+    if name == "testing":  # imported by the programs that use it
+        import importlib
+        return importlib.import_module("tessera.testing")
     return _missing.attribute(f"tessera.{name}")
 
 

@@ -28,7 +28,8 @@ NAMES = {
     "tessera.array": "distributed execution",
     "tessera.autotune": "search for tunables from Python",
     "tessera.profiler": "profiles in Python",
-    "tessera.testing": "comparisons of arrays",
+    "tessera.testing.check_grad": "derivatives of graph functions",
+    "tessera.testing.reference": "a reference for each operation",
     "tessera.torch": "operators of PyTorch",
     "tessera.random": "random numbers in graph functions",
     "tessera.fft": "Fourier transforms in graph functions",
@@ -61,7 +62,7 @@ NAMES = {
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune profiler testing torch random fft sparse quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune profiler torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera

@@ -11,11 +11,12 @@ import types
 import unittest
 
 import tessera as ts
+import tessera.testing
 from tessera import _dtypes, _missing, _names
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(tessera[.\w]*)` \| (.*) \|$", re.MULTILINE)
-MODULES = {"dist", "group", "numerics", "op", "runtime", "tile"}
+MODULES = {"dist", "group", "numerics", "op", "runtime", "testing", "tile"}
 FROM_TABLE = {"tessera": {**_names.TILE, **_names.OP}, "tessera.tile": _names.TILE, "tessera.op": _names.OP,
               "tessera.group": _names.GROUP, "tessera.dist": _names.DIST}
 
