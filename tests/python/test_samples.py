@@ -10,7 +10,7 @@ SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples" / "python"
 class Samples(unittest.TestCase):
     def test_all(self):
         files = sorted(SAMPLES.glob("*/*.py"))
-        self.assertGreaterEqual(len(files), 5)
+        self.assertGreaterEqual(len(files), 6)
         for file in files:
             with self.subTest(file.name):
                 done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=300)
