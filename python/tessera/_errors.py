@@ -141,11 +141,12 @@ def of_status(status: str, text: str, messages: list[tuple[Any, ...]]) -> Error:
         where = f"{first.file}:{first.line}: " if first.line else ""
         return cls(where + first.message, first.code, first.hint)
     import re
+    text, _, hint = text.partition("\n  hint: ")
     plugin = re.search(r"TSRP-\d+", text)
     if plugin is not None:
-        return BackendError(text, plugin[0])
+        return BackendError(text, plugin[0], hint)
     match = re.match(_CODE, text)
-    return cls(text, status) if match is None else cls(text[match.end():], match[1])
+    return cls(text, status, hint) if match is None else cls(text[match.end():], match[1], hint)
 
 
 def of_class(name: str, code: str, message: str, hint: str) -> Error:

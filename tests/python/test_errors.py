@@ -1,7 +1,10 @@
 """Errors: classes, codes, and the place in the user's file."""
 import inspect
+import os
+import pathlib
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -131,6 +134,27 @@ class Classes(unittest.TestCase):
                    "try:\n    m.k(np.ones(20, 'f4'))\nexcept ts.DeviceError as e:\n"
                    "    assert e.code == 'E_ASSERT' and 'k.py:5' in str(e) and 'i is 8' in str(e), e\nelse:\n    raise AssertionError\n")
         subprocess.run([sys.executable, "-c", program], check=True, env={**__import__("os").environ, "TESSERA_DEBUG": "on"})
+
+
+    def test_without_the_compiler(self):
+        """A copy of the package beside a libtessera.so without a compiler runs bundles, and says what is missing for the rest."""
+        package = pathlib.Path(ts.__file__).parent
+        with open("/proc/self/maps") as maps:
+            library = next(line.split()[-1] for line in maps if "libtessera.so" in line)
+        with tempfile.TemporaryDirectory() as folder:
+            ts.compile("import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor['n', ts.f32]):\n    return x + x\n").f.save(f"{folder}/f.tsrb")
+            os.makedirs(f"{folder}/lib")
+            shutil.copy(library, f"{folder}/lib/libtessera.so.1")
+            shutil.copytree(package, f"{folder}/tessera", ignore=shutil.ignore_patterns("lib", "__pycache__"))
+            program = ("import numpy as np, tessera as ts\nx = np.ones(3, 'f4')\n"
+                       "assert (ts.load('f.tsrb').f(x) == 2).all()\n"
+                       "try:\n    ts.softmax(x)\nexcept ts.BackendError as e:\n    print(e.args[0].splitlines()[0], '|', e.hint)\n")
+            done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": folder, "LD_LIBRARY_PATH": f"{folder}/lib", "TESSERA_CACHE_DIR": "off"})
+            if not done.stdout and not done.returncode:
+                self.skipTest("a compiler is installed in a folder that the linker searches")
+            self.assertEqual((done.stdout, done.stderr), (
+                "the compiler is not installed: | install the package libtessera-compiler, which puts it beside libtessera.so\n", ""))
 
 
 class Tracebacks(unittest.TestCase):
