@@ -469,9 +469,10 @@ def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, An
     if not isinstance(text, str):
         raise ArgumentError(f"a source is a str, found {type(text).__name__}", "E_ARG_TYPE")
     name, lines = filename, io.StringIO(text, newline=None).readlines()
-    while name in linecache.cache and linecache.cache[name][2:3] != (lines,):  # a text keeps its name, so that entries do not pile up
+    entries: dict[str, Any] = linecache.cache
+    while name in entries and entries[name][2:3] != (lines,):  # a text keeps its name, so that entries do not pile up
         name = f"{filename[:-1] if filename.endswith('>') else filename}#{next(_numbers)}" + (">" if filename.endswith(">") else "")
-    linecache.cache[name] = (len(text), None, lines, name)
+    entries[name] = (len(text), None, lines, name)
     namespace: dict[str, Any] = {"__name__": "tessera.text", **(constants or {})}
     try:
         module = builtins.compile(text, name, "exec", dont_inherit=True)
