@@ -1,6 +1,7 @@
 #include "python/core/Array.h"
 #include "python/core/Code.h"
 #include "python/core/DLPack.h"
+#include "python/core/Later.h"
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -44,7 +45,7 @@ Array *newArray(Context &context, int dtype, int rank, const int64_t *shape) {
   const int64_t bytes = bytesOf(dtype, rank, shape);
   if (bytes < 0)
     return refuse("E_ARG_SHAPE", "the array has a negative extent, or more than 2^63 bytes"), nullptr;
-  Array *array = blank(context, dtype, rank, shape);
+  Array *array = makeRoom(context) ? blank(context, dtype, rank, shape) : nullptr;
   if (!array) return nullptr;
   if (tsr_status_t status =
           tsrAlloc(context.handle, static_cast<size_t>(bytes), TSR_MEM_DEVICE, &array->data)) {
@@ -71,12 +72,15 @@ bool waitFor(Array &array) { return !array.last || wait(*array.last); }
 void deallocate(PyObject *object) {
   Array &array = self(object);
   if (array.isOwner) {
-    WithoutGil released; // it may wait for queued work
-    (void)tsrFree(array.context->handle, array.data);
+    const int64_t bytes = bytesOf(array.dtype, array.rank, array.shape);
+    endLater(*array.context, bytes,
+             [context = array.context->handle, data = array.data] { (void)tsrFree(context, data); });
   }
-  if (array.foreign && array.last)
-    awaitIdle(*array.last); // queued work may use memory that goes with its owner
-  delete array.foreign;
+  if (array.foreign) // queued work may use memory that goes with its owner
+    endLater(*array.context, array.foreign->bytes, [foreign = array.foreign] {
+      const WithGil taken;
+      if (taken) delete foreign;
+    });
   Py_XDECREF(reinterpret_cast<PyObject *>(array.last));
   PyTypeObject *type = Py_TYPE(object);
   PyObject_Free(object);

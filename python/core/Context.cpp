@@ -1,4 +1,5 @@
 // The process's contexts, one per backend and device that was used, and the calls about backends.
+#include "python/core/Later.h"
 #include "python/core/Stream.h"
 #include <atomic>
 #include <map>
@@ -31,6 +32,7 @@ void forget() {
   contexts().clear();
   current = nullptr;
   forgetStreams();
+  forgetLater();
   taking = 0;
   settings += kForked; // kernels find no variant of the parent's
 }
@@ -159,7 +161,12 @@ PyObject *memoryInfo(PyObject *, PyObject *) {
                        "in_use_bytes", info.in_use_bytes, "pooled_bytes", info.pooled_bytes);
 }
 
-PyObject *synchronize(PyObject *, PyObject *) { return waitForAll() ? none() : nullptr; }
+PyObject *synchronize(PyObject *, PyObject *) {
+  if (!waitForAll()) return nullptr;
+  for (auto &[name, context] : contexts())
+    if (!makeRoom(*context)) return nullptr;
+  return none();
+}
 
 /// The contexts' handles, for loops without the GIL.
 std::vector<tsr_context_t> handles() {
@@ -196,12 +203,12 @@ PyObject *setSettings(PyObject *, PyObject *arg) {
   return none();
 }
 
-/// At the interpreter's end: waits for all work, so that no callback runs into a finished interpreter, and
-/// for the threads that are taking the GIL. Those that come later stay without it.
-PyObject *finish(PyObject *, PyObject *) {
+/// finish(waits). At the interpreter's end: waits for all work, unless Ctrl-C ends the process, and for the
+/// threads that are taking the GIL. Those that come later stay without it.
+PyObject *finish(PyObject *, PyObject *waits) {
   endsHere = true;
   isEnding = true;
-  const std::vector<tsr_context_t> all = handles();
+  const std::vector<tsr_context_t> all = waits == Py_True ? handles() : std::vector<tsr_context_t>();
   PyThreadState *state = PyEval_SaveThread();
   for (tsr_context_t handle : all)
     (void)tsrSynchronize(handle);
@@ -223,7 +230,7 @@ PyMethodDef contextMethods[] = {
     {"trim", trim, METH_NOARGS, nullptr},
     {"target", target, METH_NOARGS, nullptr},
     {"set_settings", setSettings, METH_O, nullptr},
-    {"finish", finish, METH_NOARGS, nullptr},
+    {"finish", finish, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

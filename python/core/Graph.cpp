@@ -1,4 +1,5 @@
 #include "python/core/Graph.h"
+#include "python/core/Later.h"
 
 namespace tessera::python {
 namespace {
@@ -12,8 +13,7 @@ PyObject *objectOf(Graph &g) { return reinterpret_cast<PyObject *>(&g); }
 void drop(Graph &g) {
   if (g.stream && !endCapture(g)) clearError();
   if (!g.handle) return;
-  WithoutGil released; // it may wait for replays
-  (void)tsrDestroyGraph(std::exchange(g.handle, nullptr));
+  endLater(*g.context, 0, [graph = std::exchange(g.handle, nullptr)] { (void)tsrDestroyGraph(graph); });
 }
 
 void deallocate(PyObject *object) {

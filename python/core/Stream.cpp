@@ -1,6 +1,7 @@
 #include "python/core/Stream.h"
 #include "python/core/Background.h"
 #include "python/core/Event.h"
+#include "python/core/Later.h"
 #include <algorithm>
 #include <ctime>
 #include <vector>
@@ -181,10 +182,20 @@ void awaitIdle(Stream &s) {
   if (status != TSR_SUCCESS) meet(s, status, said);
 }
 
-bool waitForAll() {
+bool isBusy(Context &context) {
+  for (Stream *s : all()) {
+    if (s->context != &context || s->isCapturing) continue;
+    const tsr_status_t status = tsrStreamQuery(s->handle);
+    if (status == TSR_NOT_READY) return true;
+    if (status != TSR_SUCCESS) meet(*s, status, tsrLastError());
+  }
+  return false;
+}
+
+bool waitForAll(Context *only) {
   std::vector<Ref> streams;
   for (Stream *s : all())
-    streams.push_back(Ref::borrow(objectOf(*s)));
+    if (!only || (s->context == only && !s->isCapturing)) streams.push_back(Ref::borrow(objectOf(*s)));
   tsr_status_t first = TSR_SUCCESS;
   std::string said;
   for (const Ref &ref : streams) {
@@ -196,7 +207,7 @@ bool waitForAll() {
     const Waited waited = waitFor(s, UINT64_MAX, status, text);
     if (waited == Waited::Raised) return false;
     if (waited == Waited::Failed) meet(s, status, text);
-    if (isOthers || s.failure == TSR_SUCCESS) continue;
+    if (isOthers || only || s.failure == TSR_SUCCESS) continue;
     if (first == TSR_SUCCESS) first = s.failure, said = *s.said;
     s.failure = TSR_SUCCESS;
   }
@@ -254,12 +265,14 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
 
 void deallocate(PyObject *object) {
   Stream &s = self(object);
-  std::erase(all(), &s);
   if (s.isOwner) {
-    WithoutGil released;              // it waits for the work
-    (void)tsrDestroyStream(s.handle); // a failure that nobody has seen goes to the log
-    if (s.mark) (void)tsrDestroyEvent(s.mark);
+    const auto destroy = [stream = s.handle, mark = s.mark] {
+      (void)tsrDestroyStream(stream); // a failure that nobody has seen goes to the log
+      if (mark) (void)tsrDestroyEvent(mark);
+    };
+    endLater(*s.context, 0, destroy);
   }
+  std::erase(all(), &s);
   Py_XDECREF(s.kept);
   delete s.said;
   PyTypeObject *type = Py_TYPE(object);

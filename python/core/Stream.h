@@ -40,8 +40,11 @@ bool wait(Stream &);
 tsr_status_t waitPart(tsr_stream_t, uint64_t ns, bool &isLate, std::string &said);
 /// Waits without looking at signals, and leaves a failure for the next call.
 void awaitIdle(Stream &);
-/// wait() for every stream of this process. A failure of another running thread is left for that thread.
-bool waitForAll();
+/// wait() for every stream of this process, or of one context. A failure of another running thread is left
+/// for that thread; of one context every failure is left for the next call.
+bool waitForAll(Context *only = nullptr);
+/// Has the context work to do?
+bool isBusy(Context &);
 /// Makes what is queued on `stream` from now on come after what is queued on `other`.
 bool orderAfter(Stream &stream, Stream &other);
 /// Raises a failure that was met earlier. Returns false after raising.

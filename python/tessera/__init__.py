@@ -14,6 +14,7 @@ The compiler reads the text of the function; Python does not run it. docs/python
 from __future__ import annotations as _annotations  # bool is a dtype here
 
 import atexit as _atexit
+import sys as _sys
 
 from tessera import _capture, _core, _missing, _names
 from tessera import dist, numerics, op, runtime, tile
@@ -37,7 +38,12 @@ globals().update(_missing.functions("tessera"))
 _capture.LANGUAGE.update({id(globals()[name]): name for name in ("kernel", "jit", "autodiff", "grad", "Tensor", "strides")})
 _capture.LANGUAGE.update(_missing.MADE)
 rne = "rne"
-_atexit.register(_core.finish)  # queued work ends before the interpreter does
+
+
+@_atexit.register
+def _finish() -> None:
+    """Queued work ends before the interpreter does, unless Ctrl-C ends the process."""
+    _core.finish(getattr(_sys, "last_type", None) is not KeyboardInterrupt)
 
 
 def __getattr__(name: str) -> object:

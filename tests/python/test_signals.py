@@ -113,6 +113,48 @@ class CtrlC(unittest.TestCase):
             ts.load(path)["f"]
         """, TESSERA_CACHE_DIR="off")
 
+    def test_the_process_ends(self):
+        """Neither what the exception unwinds nor the interpreter's end waits for the work."""
+        bodies = ("a, b = ts.zeros(160), ts.zeros(160); slow(a, b, HUGE); print('ready', flush=True); b.numpy()",
+                  "x = np.zeros(160, 'f4'); a = ts.from_dlpack(x); b = ts.zeros(160); s = ts.Stream()\n"
+                  "    print('ready', flush=True)\n"
+                  "    with s: slow(a, b, HUGE)",
+                  "a, b = ts.zeros(160), ts.zeros(160)\n"
+                  "    with ts.runtime.capture() as graph: slow(a, b, HUGE)\n"
+                  "    graph.replay(); print('ready', flush=True); ts.runtime.synchronize()",
+                  "x = np.zeros(160, 'f4'); print('ready', flush=True); slow(x, np.zeros(160, 'f4'), HUGE)",
+                  "a, b = ts.zeros(160), ts.zeros(160); slow(a, b, HUGE); print('ready', flush=True); time.sleep(9)")
+        with tempfile.TemporaryDirectory() as folder:
+            for body in bodies:
+                file = pathlib.Path(folder) / "program.py"
+                file.write_text(HEAD + f"HUGE = 2_000_000_000\ndef main():\n    {body}\nmain()\n")
+                p = subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(p.stdout.readline(), "ready\n", body)
+                time.sleep(0.3)
+                begin = time.monotonic()
+                p.send_signal(signal.SIGINT)
+                _, errors = p.communicate(timeout=60)
+                self.assertEqual(p.returncode, -signal.SIGINT, errors)
+                self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
+                self.assertLess(time.monotonic() - begin, 1.5, body)
+
+    def test_arrays_that_go_while_they_are_used(self):
+        self.run_program("""
+            a, b = ts.zeros(160), ts.zeros(160)
+            slow(a, b, 10)
+            begin = time.monotonic()
+            for _ in range(50):  # each goes while its call is queued
+                b = ts.zeros(1600)
+                with ts.Stream():
+                    slow(ts.zeros(1600), b, 20000)
+            assert (b.numpy() == 20000).all()
+            ts.runtime.synchronize()
+            before = ts.runtime.memory_info()["in_use_bytes"]
+            del b
+            ts.zeros(1)
+            assert ts.runtime.memory_info()["in_use_bytes"] < 2 * before
+        """)
+
     def test_at_any_moment(self):
         """Ctrl-C after a random time: the process ends by the signal, soon, and a later one finds its cache sound."""
         program = HEAD + textwrap.dedent("""
