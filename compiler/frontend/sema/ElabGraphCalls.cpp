@@ -379,10 +379,11 @@ Value Elaborator::graphLaunch(const ModuleData &module, const FunctionDecl &f,
   GraphState &g = *graph_;
   std::vector<int> args;
   std::vector<size_t> written; // by position among the kernel's parameters
-  const std::vector<Param> &params = g.out.kernels[static_cast<size_t>(instance)].params;
+  std::vector<Param> &params = g.out.kernels[static_cast<size_t>(instance)].params;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!params[i].isTensor) continue;
     args.push_back(graphNode(*values[i], call.loc));
+    if (g.out.values[static_cast<size_t>(args.back())].op == GraphOp::Empty) params[i].reads = false;
     if (params[i].writes || params[i].atomics) written.push_back(i);
     for (size_t j = 0; j < i; ++j)
       if (params[j].isTensor && graphNode(*values[j], call.loc) == args.back() &&

@@ -353,6 +353,11 @@ public:
   Value graphLaunch(const FunctionDecl &, const ast::Expr &);
   Value graphLaunch(const ModuleData &, const FunctionDecl &, std::vector<std::optional<Value>>,
                     const ast::Expr &);
+  /// Launches a kernel of the language's own: the only function of the text, whose name says what it does.
+  Value graphLaunchOwn(const std::string &text, std::vector<std::optional<Value>>, const ast::Expr &call);
+  /// A tensor whose elements are unspecified until a kernel writes them. A kernel that gets one reads only
+  /// elements that it has written.
+  Value graphEmpty(DType, std::vector<DimExpr>, Range);
   int graphKernel(const ModuleData &, const FunctionDecl &, const ast::Expr &,
                   const std::map<std::string, DimExpr> &);
 

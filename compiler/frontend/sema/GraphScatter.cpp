@@ -2,7 +2,6 @@
 // tensor.
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
-#include "compiler/frontend/syntax/Parser.h"
 #include <algorithm>
 
 namespace tessera::frontend::rules {
@@ -14,36 +13,6 @@ std::string joined(const std::vector<std::string> &parts, const char *between) {
   for (const std::string &part : parts)
     out += (out.empty() ? "" : between) + part;
   return out;
-}
-
-void moveTo(Range loc, ast::Expr *e) {
-  if (!e) return;
-  e->loc = loc;
-  for (ast::ExprPtr &item : e->items)
-    moveTo(loc, item.get());
-  for (ast::Keyword &keyword : e->keywords) {
-    keyword.loc = loc;
-    moveTo(loc, keyword.value.get());
-  }
-}
-
-/// Gives statements of a generated text the place of the call that they are generated for.
-void moveTo(Range loc, ast::Block &block) {
-  for (ast::Stmt &s : block) {
-    s.loc = s.nameLoc = loc;
-    moveTo(loc, s.value.get());
-    moveTo(loc, s.returns.get());
-    for (std::vector<ast::ExprPtr> *list : {&s.targets, &s.decorators})
-      for (ast::ExprPtr &e : *list)
-        moveTo(loc, e.get());
-    for (ast::Parameter &p : s.parameters) {
-      p.loc = loc;
-      moveTo(loc, p.annotation.get());
-      moveTo(loc, p.defaultValue.get());
-    }
-    moveTo(loc, s.body);
-    moveTo(loc, s.orelse);
-  }
 }
 
 /// One scatter. A rule says which element of x each update replaces; the rest is common.
@@ -119,16 +88,11 @@ public:
 
     const std::string source = text(place, dtype, indices.dtype, ctx_.graphDims(x).size(),
                                     ctx_.graphDims(indices).size(), ctx_.graphDims(updates).size());
-    ModuleData module(source, "scatter");
-    DiagnosticSink sink(module.source);
-    module.body = parse(tokenize(module.source, sink), sink);
-    moveTo(loc, module.body);
-    resolveModule(module, sink);
     std::vector<std::optional<Value>> operands;
     operands.emplace_back(x);
     operands.emplace_back(std::move(indices));
     operands.emplace_back(std::move(updates));
-    Value done = ctx_.graphLaunch(module, module.functions.front(), std::move(operands), call_.source);
+    Value done = ctx_.graphLaunchOwn(source, std::move(operands), call_.source);
     if (done.isError()) return done;
     if (given != dtype) return ctx_.cast(std::move(x), given, loc);
     Dims same = ctx_.graphDims(x);

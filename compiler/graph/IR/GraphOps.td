@@ -218,6 +218,13 @@ def Graph_IotaOp : Graph_PureOp<"iota"> {
   let assemblyFormat = "$axis attr-dict `:` qualified(type($result))";
 }
 
+// It allocates, so that CSE keeps two of one type apart.
+def Graph_EmptyOp : Graph_Op<"empty"> {
+  let summary = "a tensor whose elements are unspecified until a launch writes them";
+  let results = (outs Res<Graph_TensorType, "", [MemAlloc]>:$result);
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
+}
+
 def Graph_DimOp : Graph_Op<"dim", [Pure]> {
   let summary = "the value of an index expression over the function's dims, as i64";
   let description = [{ `graph.dim "4*D" : !graph.tensor<[], i64>`, or the scalar `i64` where the host passes it on. }];

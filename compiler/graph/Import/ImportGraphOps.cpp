@@ -117,6 +117,8 @@ Value GraphImporter::import(const GraphValue &v) {
     return importConstant(v);
   case GraphOp::Extent:
     return DimOp::create(b_, loc_, type, tile::IndexExprAttr::fromText(b_.getContext(), v.texts[0]));
+  case GraphOp::Empty:
+    return EmptyOp::create(b_, loc_, type);
   case GraphOp::Elementwise:
     return importElementwise(v);
 #define TSR_ACTIVATION(id, name, text)                                                                       \

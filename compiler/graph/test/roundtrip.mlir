@@ -39,6 +39,23 @@ graph.func @positions(%x: !graph.tensor<["M", "N"], f32>, %i: !graph.tensor<["K"
   graph.return
 }
 
+// CHECK-LABEL: graph.func @written
+graph.func @written(%x: !graph.tensor<["n"], f32>) {
+  // CHECK: %[[EMPTY:.*]] = graph.empty : !graph.tensor<["n"], f32>
+  %y = graph.empty : !graph.tensor<["n"], f32>
+  // CHECK: graph.launch @copy(read %{{.*}}, write %[[EMPTY]])
+  %r = graph.launch @copy(read %x, write %y) : (!graph.tensor<["n"], f32>, !graph.tensor<["n"], f32>) -> !graph.tensor<["n"], f32>
+  graph.return
+}
+
+schedule.kernel @copy(%x: !tile.view<?xf32>, %y: !tile.view<?xf32>, %n: index) attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["n"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["n"], access = write>,
+    #tile.param<name = "n", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+  }
+}
+
 // CHECK-LABEL: graph.func @attention
 graph.func @attention(%q: !graph.tensor<["S", 16], f32>, %b: !graph.tensor<["S"], f32>, %m: !graph.tensor<["S", "S"], i1>) {
   // CHECK: graph.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} mask %{{.*}} softcap 5.000000e+01

@@ -84,7 +84,7 @@ private:
 
   static bool isTensorOp(Operation *op) {
     return op->getNumResults() == 1 && isa<graph::TensorType>(op->getResult(0).getType()) &&
-           !isa<graph::ReshapeOp, graph::LaunchOp, GroupOp>(op);
+           !isa<graph::ReshapeOp, graph::EmptyOp, graph::LaunchOp, GroupOp>(op);
   }
 
   /// Returns the cast that computes an operand, if it is not part of a group yet.

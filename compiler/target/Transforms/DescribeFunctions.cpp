@@ -33,7 +33,7 @@ public:
         if (failed(addStep(launch))) return failure();
       } else if (auto call = dyn_cast<graph::LibraryCallOp>(op)) {
         addStep(call);
-      } else if (!isa<graph::ReshapeOp, graph::DimOp, arith::ConstantOp>(op)) {
+      } else if (!isa<graph::ReshapeOp, graph::EmptyOp, graph::DimOp, arith::ConstantOp>(op)) {
         return op.emitOpError("is no work of the host");
       }
     }
