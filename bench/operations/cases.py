@@ -199,6 +199,20 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+def sorting():
+    """Sorts of rows, of columns, and the largest of them."""
+    sizes = [{"M": m, "N": n} for m, n in ((25000, 8), (2000, 100), (200, 1000), (7, 30011), (1, 1000003))]
+    yield "sort", "x: M N", "ts.sort(x)", lambda x: np.sort(x), sizes, EVERY
+    yield "sort axis 0", "x: M N", "ts.sort(x, axis=0)", lambda x: np.sort(x, 0), MATRICES, ("f32",)
+    yield "argsort", "x: M N", "ts.argsort(x)", lambda x: np.argsort(x, kind="stable").astype("i4"), sizes, EVERY
+    yield "topk 5", "x: M N", "ts.topk(x, 5)[0]", lambda x: largest(x, 5), sizes, EVERY[:-1]
+    yield "topk 100", "x: M N", "ts.topk(x, 100)[0]", lambda x: largest(x, 100), sizes[1:], ("f32", "f64")
+
+
+def largest(x, k):
+    return np.sort(np.partition(x, x.shape[-1] - k)[..., x.shape[-1] - k:])[..., ::-1]
+
+
 def formulas():
     """Elementwise functions, broadcasts and what rows are normalised with."""
     for symbol in ("+", "*", "/"):
@@ -257,7 +271,7 @@ def products():
     yield "einsum bhqk,bkhd->bqhd", "a: B H Q K; b: B K H D", 'ts.einsum("bhqk,bkhd->bqhd", a, b)', lambda a, b: np.einsum("bhqk,bkhd->bqhd", a, b, optimize=True), [{"B": 2, "H": 8, "Q": 100, "K": 120, "D": 64}, {"B": 50, "H": 4, "Q": 7, "K": 9, "D": 16}], ("f32",)
 
 
-GROUPS = {"moves": moves, "indexing": indexing, "reductions": reductions, "formulas": formulas, "products": products}
+GROUPS = {"moves": moves, "indexing": indexing, "reductions": reductions, "sorting": sorting, "formulas": formulas, "products": products}
 
 
 def all_cases(groups):

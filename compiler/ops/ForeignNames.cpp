@@ -55,7 +55,7 @@ constexpr ForeignName kForeignNames[] = {
     // Whole axes
     {"amax", "write @max(x, axis)"},
     {"amin", "write @min(x, axis)"},
-    {"unique", "nothing sorts: it is computed outside"},
+    {"unique", "shapes do not depend on values: sort with @sort, and compare neighbours"},
     {"nonzero", "shapes do not depend on values: keep the mask, and use it with @where"},
     // Products
     {"dot", "write ts.matmul(a, b) of tensors, ts.tile.mma(a, b) of tiles"},

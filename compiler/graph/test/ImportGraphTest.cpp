@@ -72,6 +72,7 @@ TEST(ImportGraph, EveryOpVerifies) {
       "ts.einsum(\"ij,jk\", x, w), ts.einsum(\"...i,ij->j...\", x, w), ts.einsum(\"ij,ij->\", x, y)",
       "ts.scatter(x, i, x), ts.scatter_elements(x, x.astype(ts.i64), y, axis=1, reduction=\"max\")",
       "ts.scatter_nd(x, ts.full((4, 2), 0, ts.i32), ts.full((4,), 1.0), reduction=\"add\")",
+      "ts.sort(x), ts.argsort(q, axis=1, descending=True), ts.topk(x, 3, axis=0, largest=False)[1]",
       "ts.op.flash_attention(q, q[:, 0:2], q[:, 0:2], is_causal=True), ts.op.flash_attention(x, y, y, "
       "scale=0.5), ts.op.flash_attention(x, y, y, bias=x[0, 0:1], mask=i > 0, softcap=5.0)",
       "ts.mse(x, y), ts.mse(ts.sum(x), ts.sum(y)), ts.mse(q, q)",
@@ -90,6 +91,12 @@ TEST(ImportGraph, LossesAreSpelledOut) {
                          "graph.select", "graph.reduce sum"})
     EXPECT_THAT(text, HasSubstr(op));
   EXPECT_THAT(graphOf("    return ts.mse(q, q)\n"), HasSubstr("graph.cast"));
+}
+
+TEST(ImportGraph, SortsWriteTensorsThatNothingFills) {
+  std::string text = graphOf("    return ts.sort(x)\n");
+  EXPECT_THAT(text, HasSubstr("graph.empty : !graph.tensor<"));
+  EXPECT_THAT(text, HasSubstr("graph.launch @ts.sort_f32(read %arg0, write %0, write %1)"));
 }
 
 TEST(ImportGraph, LaunchesUpdateInPlace) {
