@@ -46,12 +46,30 @@ bool hasNone(Tensor type, Tensor space, Run run) {
   return true;
 }
 
-/// Returns the types of the group's tensors that have axes; none if an operation reads elements at other
-/// positions than its own.
+/// Does the slice take all elements of the axes of `run`?
+bool isWhole(graph::SliceOp slice, Tensor space, Run run) {
+  Tensor input = slice.getInput().getType();
+  for (int64_t d = run.first; d < run.first + run.count; ++d)
+    if (input.getDims()[d] != space.getDims()[d] ||
+        cast<tile::IndexExprAttr>(slice.getStarts()[d]).getExpr().asConstant() != 0 ||
+        (slice.getSteps() && (*slice.getSteps())[d] != 1))
+      return false;
+  return true;
+}
+
+/// Returns the types of the group's tensors that have axes, but for those that slices read; none if an
+/// operation reads elements at other positions than its own.
 SmallVector<Tensor> tensorsOf(GroupOp group) {
   SmallVector<Tensor> types;
   for (Operation &op : group.getBody().front().without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>()) continue;
+    if (auto slice = dyn_cast<graph::SliceOp>(op)) {
+      // An expression of dims would need them as extents of the collapsed tensors.
+      for (auto start : slice.getStarts().getAsRange<tile::IndexExprAttr>())
+        if (!start.getExpr().asConstant()) return {};
+      types.push_back(slice.getType());
+      continue;
+    }
     if (!isa<graph::UnaryOp, graph::BinaryOp, graph::SelectOp, graph::CastOp, graph::BroadcastOp>(op))
       return {};
     for (TypeRange of : {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
@@ -61,10 +79,12 @@ SmallVector<Tensor> tensorsOf(GroupOp group) {
   return types;
 }
 
-/// Returns the smallest number of runs of axes such that each tensor has or lacks each run as a whole.
-SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, Tensor space) {
+/// Returns the smallest number of runs of axes such that each tensor has or lacks each run as a whole, and
+/// slices take whole runs of several axes.
+SmallVector<Run> runsOf(ArrayRef<Tensor> tensors, ArrayRef<graph::SliceOp> slices, Tensor space) {
   auto fits = [&](Run run) {
-    return llvm::all_of(tensors, [&](Tensor t) { return hasAll(t, space, run) || hasNone(t, space, run); });
+    return llvm::all_of(tensors, [&](Tensor t) { return hasAll(t, space, run) || hasNone(t, space, run); }) &&
+           (run.count == 1 || llvm::all_of(slices, [&](graph::SliceOp s) { return isWhole(s, space, run); }));
   };
   SmallVector<Run> runs;
   for (int64_t axis = 0; axis < space.getRank(); ++axis) {
@@ -141,7 +161,8 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
   for (Operation &op : group.getBody().front().without_terminator())
     if (!op.hasTrait<OpTrait::ConstantLike>() && whole.add(&op)) return;
   Tensor space = whole.space();
-  SmallVector<Run> runs = runsOf(tensors, space);
+  const auto slices = llvm::to_vector(group.getBody().front().getOps<graph::SliceOp>());
+  SmallVector<Run> runs = runsOf(tensors, slices, space);
   if (runs.empty() || static_cast<int64_t>(runs.size()) == space.getRank()) return;
   SmallVector<Attribute> counts;
   for (Run run : runs) {
@@ -158,9 +179,19 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
         dims.push_back(hasAll(tensor, space, run) ? count : Attribute(b.getI64IntegerAttr(1)));
     return Tensor::get(b.getContext(), b.getArrayAttr(dims), tensor.getElementType());
   };
+  // A slice leaves the axes as they are that it takes a part of.
+  auto flatInput = [&](BlockArgument arg) -> Type {
+    auto tensor = dyn_cast<Tensor>(arg.getType());
+    if (!tensor || llvm::none_of(slices, [&](graph::SliceOp s) { return s.getInput() == arg; }))
+      return flat(arg.getType());
+    SmallVector<Attribute> dims;
+    for (auto [run, count] : llvm::zip_equal(runs, counts))
+      dims.push_back(run.count == 1 ? tensor.getDims()[run.first] : count);
+    return Tensor::get(b.getContext(), b.getArrayAttr(dims), tensor.getElementType());
+  };
   SmallVector<Value> inputs;
-  for (Value input : group.getInputs())
-    inputs.push_back(reshaped(b, group.getLoc(), input, flat(input.getType())));
+  for (auto [input, arg] : llvm::zip_equal(group.getInputs(), group.getBody().front().getArguments()))
+    inputs.push_back(reshaped(b, group.getLoc(), input, flatInput(arg)));
   SmallVector<Type> results = llvm::map_to_vector(group.getResultTypes(), flat);
   auto collapsed = GroupOp::create(b, group.getLoc(), results, group.getKind(), inputs, group.getTile(),
                                    IntegerAttr(), StringAttr());
@@ -174,6 +205,16 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
     Operation *copy = inner.clone(op, map);
     for (Value result : copy->getResults())
       result.setType(flat(result.getType()));
+    if (auto slice = dyn_cast<graph::SliceOp>(copy)) {
+      SmallVector<Attribute> starts;
+      SmallVector<int64_t> steps;
+      for (Run run : runs) {
+        starts.push_back(slice.getStarts()[run.first]);
+        if (slice.getSteps()) steps.push_back((*slice.getSteps())[run.first]);
+      }
+      slice.setStartsAttr(b.getArrayAttr(starts));
+      if (slice.getSteps()) slice.setSteps(steps);
+    }
     if (!isa<YieldOp>(copy) && !copy->hasTrait<OpTrait::ConstantLike>() && merged.add(copy))
       llvm_unreachable("operations that shared a space share its runs of axes");
   }

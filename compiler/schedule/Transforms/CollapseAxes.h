@@ -13,7 +13,8 @@ namespace tessera::schedule {
 ///                                                 %1 = graph.reshape %g : (["B*M", "N"]) -> ["B", "M", "N"]
 ///
 /// The tiles of a program are then full whatever the extents of the merged axes are, and a reshape is free. A
-/// group that reads elements at other positions (transposes, slices, positions) does not change.
+/// group that reads elements at other positions (transposes, gathers) does not change; axes of which a slice
+/// takes a part stay apart.
 void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &target);
 
 } // namespace tessera::schedule

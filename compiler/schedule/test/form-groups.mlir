@@ -197,3 +197,21 @@ graph.func @scans(%x: !mn) -> !graph.tensor<["M"], f32> {
   %3 = graph.reduce max %2 axes [1] : (!mn) -> !graph.tensor<["M"], f32>
   graph.return %3 : !graph.tensor<["M"], f32>
 }
+
+// The pairs of a tensor are apart; the axes before them are one.
+// CHECK-LABEL: graph.func @pairs
+// CHECK: graph.slice %{{.*}} starts ["0", "1"] : (!graph.tensor<["M*N", 2], f32>) -> !graph.tensor<["M*N", 1], f32>
+// CHECK: graph.unary exp
+graph.func @pairs(%x: !graph.tensor<["M", "N", 2], f32>) -> !graph.tensor<["M", "N", 1], f32> {
+  %0 = graph.slice %x starts ["0", "0", "1"] : (!graph.tensor<["M", "N", 2], f32>) -> !graph.tensor<["M", "N", 1], f32>
+  %1 = graph.unary exp %0 : (!graph.tensor<["M", "N", 1], f32>) -> !graph.tensor<["M", "N", 1], f32>
+  graph.return %1 : !graph.tensor<["M", "N", 1], f32>
+}
+
+// A slice that takes a part of both axes leaves both.
+// CHECK-LABEL: graph.func @inner
+// CHECK: graph.slice %{{.*}} starts ["1", "1"] : (!graph.tensor<["M", "N"], f32>)
+graph.func @inner(%x: !mn) -> !graph.tensor<["M - 1", "N - 1"], f32> {
+  %0 = graph.slice %x starts ["1", "1"] : (!mn) -> !graph.tensor<["M - 1", "N - 1"], f32>
+  graph.return %0 : !graph.tensor<["M - 1", "N - 1"], f32>
+}
