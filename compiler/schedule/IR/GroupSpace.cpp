@@ -205,6 +205,7 @@ Refusal GroupSpace::addScan(graph::ScanOp op) {
     return "it scans " + graph::extentsText(type.getDims()) + " in a group of shape " +
            graph::extentsText(space_.getDims());
   kind_ = GroupKind::Scan;
+  combines_ = true;
   reduced_ = static_cast<int64_t>(op.getAxis());
   axes_[op.getResult()] = identity(space_);
   return std::nullopt;
@@ -230,6 +231,7 @@ Refusal GroupSpace::addReduce(graph::ReduceOp op) {
   else
     axes.erase(axes.begin() + axis);
   kind_ = GroupKind::Reduce;
+  combines_ |= op.getKind() != graph::ReduceKind::ArgMax && op.getKind() != graph::ReduceKind::ArgMin;
   reduced_ = axis;
   axes_[op.getResult()] = axes;
   return std::nullopt;

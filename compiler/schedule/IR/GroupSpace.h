@@ -29,6 +29,8 @@ public:
   const Axes &axesOf(mlir::Value v) const { return axes_.find(v)->second; }
   /// Returns the axes of the tensor `operand`, as the operation of the group that reads it sees them.
   Axes axesOf(mlir::OpOperand &operand) const;
+  /// Are all reductions searches for positions?
+  bool finds() const { return reduced_ && !combines_; }
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
   /// Returns the axes that a program's tile spans, rows and columns (kFixed: none): the last two, of those of
@@ -56,7 +58,7 @@ private:
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
   std::optional<int64_t> reduced_;
-  bool transposes_ = false, interleaves_ = false;
+  bool transposes_ = false, interleaves_ = false, combines_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 

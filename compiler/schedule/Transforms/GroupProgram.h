@@ -58,8 +58,12 @@ private:
     unsigned result;
   };
   void buildReduce();
+  /// The axis has no elements for the walk if `isElsewhere` holds.
   GroupBuilder::Values walk(const GroupBuilder::Values &inits,
-                            llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body);
+                            llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body,
+                            std::optional<TypedValue> isElsewhere = std::nullopt);
+  GroupBuilder::Values findInTile(llvm::ArrayRef<graph::ReduceOp>, const TypedValue &isShort,
+                                  const GroupBuilder::Values &otherwise);
   void runPass(llvm::ArrayRef<graph::ReduceOp> reductions, std::optional<Kept> kept);
   void readKept(const Kept &);
   std::optional<Kept> findKept(llvm::ArrayRef<graph::ReduceOp> last);

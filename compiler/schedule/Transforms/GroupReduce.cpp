@@ -97,9 +97,11 @@ TypedValue GroupProgram::anyOf(const TypedValue &x) {
 /// the loop are computed before it.
 GroupBuilder::Values
 GroupProgram::walk(const GroupBuilder::Values &inits,
-                   llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body) {
+                   llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body,
+                   std::optional<TypedValue> isElsewhere) {
   int64_t axis = *space_.reducedAxis();
   TypedValue end = extent(space_.space().getDims()[axis]);
+  if (isElsewhere) end = b_.select(*isElsewhere, b_.integer(0), end);
   auto run = [&](const TypedValue &position, const GroupBuilder::Values &carried) {
     Operation *loop = builder_.getInsertionBlock()->getParentOp();
     fixed_ = OpBuilder::InsertPoint(loop->getBlock(), loop->getIterator());
@@ -113,6 +115,30 @@ GroupProgram::walk(const GroupBuilder::Values &inits,
   fixed_ = varying_ = builder_.saveInsertionPoint();
   varyingValues_.clear();
   return results;
+}
+
+/// Returns the positions that an axis which fits one tile has: the tile is looked at once, where a walk
+/// compares its extreme with those before.
+GroupBuilder::Values GroupProgram::findInTile(ArrayRef<ReduceOp> reductions, const TypedValue &isShort,
+                                              const GroupBuilder::Values &otherwise) {
+  int64_t along = *space_.reducedAxis() == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1;
+  const OpBuilder::InsertPoint after = fixed_;
+  GroupBuilder::Values found = b_.branch(isShort, otherwise, [&] {
+    Operation *branch = builder_.getInsertionBlock()->getParentOp();
+    fixed_ = OpBuilder::InsertPoint(branch->getBlock(), branch->getIterator());
+    varying_ = builder_.saveInsertionPoint();
+    GroupBuilder::Values positions;
+    for (ReduceOp op : reductions) {
+      b_.at(op.getLoc());
+      TypedValue x = masked(op->getOpOperand(0), op.getKind());
+      TypedValue at = b_.find(isLargest(op.getKind()) ? tile::ArgKind::Max : tile::ArgKind::Min, x, along);
+      positions.push_back(at.isTile() ? b_.expandDims(at, along) : b_.broadcast(at, Shape(tileRank(), 1)));
+    }
+    return positions;
+  });
+  fixed_ = varying_ = after;
+  varyingValues_.clear();
+  return found;
 }
 
 /// Emits one loop along the axis that computes all of `reductions`.
@@ -133,7 +159,12 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
     if (isPosition(op.getKind())) running.push_back(b_.full(0, DType::I32, shape));
   }
 
-  running = walk(running, [&](const GroupBuilder::Values &carried) {
+  std::optional<TypedValue> isShort;
+  if (!kept &&
+      llvm::all_of(reductions, [](ReduceOp op) { return isPosition(op.getKind()); }))
+    isShort = b_.binary(BinaryKind::Le, extent(space_.space().getDims()[axis]), b_.integer(tileExtent(axis)));
+
+  auto step = [&](const GroupBuilder::Values &carried) {
     if (kept) {
       storeResult(kept->result, value(kept->value));
       readKept(*kept);
@@ -173,7 +204,16 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       llvm::append_range(next, found);
     }
     return next;
-  });
+  };
+  running = walk(running, step, isShort);
+  if (isShort) {
+    GroupBuilder::Values positions;
+    for (size_t i = 1; i < running.size(); i += 2)
+      positions.push_back(running[i]);
+    positions = findInTile(reductions, *isShort, positions);
+    for (size_t i = 1; i < running.size(); i += 2)
+      running[i] = positions[i / 2];
+  }
 
   size_t result = 0;
   for (ReduceOp op : reductions) {

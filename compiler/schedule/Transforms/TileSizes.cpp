@@ -36,7 +36,14 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
     request.reducesOuterAxis = *walked != space.getRank() - 1;
     request.reduced = extent(space, *walked, function);
   }
-  return target.proposeTile(request);
+  SmallVector<int64_t> tile = target.proposeTile(request);
+  if (group.finds() && !request.reducesOuterAxis && request.columns) {
+    // An axis that fits a tile is looked at once: the same elements, as long a row as there is.
+    const int64_t elements = tile[0] * tile[1];
+    const auto row = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(*request.columns)));
+    if (row > tile[1] && row <= elements) tile = {elements / row, row};
+  }
+  return tile;
 }
 
 } // namespace tessera::schedule

@@ -30,7 +30,8 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
   graph.return %0 : !t
 }
 
-// A tile is searched for the position of its largest element only if that is larger than all before it, in any row.
+// A tile is searched for the position of its largest element only if that is larger than all before it, in any row. A row that
+// fits one tile is searched without a walk.
 // CHECK-LABEL: schedule.kernel @largest.g0
 // CHECK: scf.for
 // CHECK: tile.reduce max %{{.*}} axis 1 : tensor<4x128xf32> -> tensor<4xf32>
@@ -38,6 +39,8 @@ graph.func @normalize(%x: !t) -> !t attributes {returns = ["result"], params = [
 // CHECK: %[[ANY:.*]] = tile.reduce max %{{.*}} axis 0 : tensor<4xi32> -> i32
 // CHECK: %[[WINS:.*]] = arith.cmpi ne, %[[ANY]]
 // CHECK: scf.if %[[WINS]]
+// CHECK: tile.arg_reduce max
+// CHECK: scf.if
 // CHECK: tile.arg_reduce max
 // CHECK-NOT: tile.arg_reduce
 // CHECK-LABEL: graph.func @largest
