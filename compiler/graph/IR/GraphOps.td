@@ -247,9 +247,14 @@ def Graph_MatmulOp : Graph_PureOp<"matmul"> {
 
 def Graph_ReduceOp : Graph_PureOp<"reduce"> {
   let summary = "reduction along axes, which go away or become 1";
-  let description = [{ argmax and argmin take one axis and give i32. Sums of narrow floats accumulate in f32. }];
-  let arguments = (ins Graph_ReduceKind:$kind, Graph_TensorType:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims);
-  let assemblyFormat = "$kind $input `axes` $axes attr-dict `:` functional-type($input, $result)";
+  let description = [{
+    argmax and argmin take one axis and give i32. Sums of narrow floats accumulate in f32. In `parts` of n, one axis of
+    extent N is reduced in parts of n elements, and has ceildiv(N, n) of them; the order of their sum is that of another
+    reduction.
+  }];
+  let arguments = (ins Graph_ReduceKind:$kind, Graph_TensorType:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts);
+  let assemblyFormat = "$kind $input `axes` $axes (`parts` $parts^)? attr-dict `:` functional-type($input, $result)";
 }
 
 def Graph_SoftmaxOp : Graph_AxisOp<"softmax"> {

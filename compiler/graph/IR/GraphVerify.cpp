@@ -155,10 +155,17 @@ LogicalResult ReduceOp::verify() {
     if (failed(verifyAxis(*this, axis, input))) return failure();
   if (!llvm::is_sorted(getAxes(), std::less_equal<int64_t>()))
     return emitOpError() << "needs its axes in order, each once";
+  const std::optional<uint64_t> parts = getParts();
+  if (parts && (positions || getKind() == ReduceKind::Mean || getKeepDims() || getAxes().size() != 1))
+    return emitOpError() << "in parts is a sum, prod, max or min along one axis, which stays";
   SmallVector<Attribute> dims;
   for (auto [d, dim] : llvm::enumerate(input.getDims())) {
     if (!llvm::is_contained(getAxes(), static_cast<int64_t>(d)))
       dims.push_back(dim);
+    else if (parts)
+      dims.push_back(extentAttr(
+          getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, input.getExtent(static_cast<int64_t>(d)),
+                                          IndexExpr::constant(static_cast<int64_t>(*parts)))));
     else if (getKeepDims())
       dims.push_back(IntegerAttr::get(IntegerType::get(getContext(), 64), 1));
   }

@@ -22,7 +22,8 @@ Value GraphImporter::importMse(const GraphValue &v) {
   Value difference = BinaryOp::create(b_, loc_, type, BinaryKind::Sub, p, t);
   Value square = BinaryOp::create(b_, loc_, type, BinaryKind::Mul, difference, difference);
   if (type.getRank() == 0) return square;
-  return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), ReduceKind::Mean, square, allAxes(type), false);
+  return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), ReduceKind::Mean, square, allAxes(type), false,
+                          IntegerAttr());
 }
 
 /// Each row's log(sum(exp(x - max))) + max - x[label]:
@@ -46,10 +47,10 @@ Value GraphImporter::importCrossEntropy(const GraphValue &v) {
     return BinaryOp::create(b_, loc_, t, kind, a, b);
   };
   auto sumOf = [&](Value t) -> Value {
-    return ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, t, last, false);
+    return ReduceOp::create(b_, loc_, rows, ReduceKind::Sum, t, last, false, IntegerAttr());
   };
 
-  Value maximum = ReduceOp::create(b_, loc_, column, ReduceKind::Max, x, last, true);
+  Value maximum = ReduceOp::create(b_, loc_, column, ReduceKind::Max, x, last, true, IntegerAttr());
   Value shifted = binary(type, BinaryKind::Sub, x, maximum);
   Value exponentials = UnaryOp::create(b_, loc_, type, UnaryKind::Exp, shifted);
   Value logarithm = UnaryOp::create(b_, loc_, rows, UnaryKind::Log, sumOf(exponentials));
@@ -66,12 +67,12 @@ Value GraphImporter::importCrossEntropy(const GraphValue &v) {
   }
   if (v.number != 0) {
     // The mean over the classes of their weight times log(sum) - shifted.
-    Value total =
-        UnaryOp::create(b_, loc_, column, UnaryKind::Log,
-                        ReduceOp::create(b_, loc_, column, ReduceKind::Sum, exponentials, last, true));
+    Value total = UnaryOp::create(
+        b_, loc_, column, UnaryKind::Log,
+        ReduceOp::create(b_, loc_, column, ReduceKind::Sum, exponentials, last, true, IntegerAttr()));
     Value all = binary(type, BinaryKind::Sub, total, shifted);
     if (weights) all = binary(type, BinaryKind::Mul, all, weights);
-    Value mean = ReduceOp::create(b_, loc_, rows, ReduceKind::Mean, all, last, false);
+    Value mean = ReduceOp::create(b_, loc_, rows, ReduceKind::Mean, all, last, false, IntegerAttr());
     loss = binary(rows, BinaryKind::Add, binary(rows, BinaryKind::Mul, loss, number(1 - v.number)),
                   binary(rows, BinaryKind::Mul, mean, number(v.number)));
   }
@@ -102,7 +103,7 @@ Value GraphImporter::importLabelled(const GraphValue &v, Value loss, Value weigh
   };
   auto total = [&](Type t, Value x) -> Value {
     if (rows.getRank() == 0) return x;
-    return ReduceOp::create(b_, loc_, scalarOf(t), ReduceKind::Sum, x, allAxes(rows), false);
+    return ReduceOp::create(b_, loc_, scalarOf(t), ReduceKind::Sum, x, allAxes(rows), false, IntegerAttr());
   };
   if (cast<TensorType>(labels.getType()).getElementType() != i64)
     labels = CastOp::create(b_, loc_, rowsOf(i64), labels);

@@ -96,7 +96,8 @@ Value GraphImporter::importElementwise(const GraphValue &v) {
 Value GraphImporter::importReduction(const GraphValue &v) {
   ReduceKind kind = v.op == GraphOp::Mean ? ReduceKind::Mean : reduceKind(v.function);
   if (v.ints.empty()) return arg(v, 0); // one element, of rank 0
-  return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), kind, arg(v, 0), v.ints, v.keepDims);
+  return ReduceOp::create(b_, loc_, typeOf(v.dims, v.dtype), kind, arg(v, 0), v.ints, v.keepDims,
+                          IntegerAttr());
 }
 
 Value GraphImporter::import(const GraphValue &v) {

@@ -48,7 +48,8 @@ public:
     else
       dims.erase(dims.begin() + axis);
     auto result = Tensor::get(b_.getContext(), b_.getArrayAttr(dims), type.getElementType());
-    return ReduceOp::create(b_, loc_, result, kind, x, b_.getDenseI64ArrayAttr(axis), keepDims);
+    return ReduceOp::create(b_, loc_, result, kind, x, b_.getDenseI64ArrayAttr(axis), keepDims,
+                            IntegerAttr());
   }
   Value constant(Value like, double value) {
     Type element = cast<Tensor>(like.getType()).getElementType();

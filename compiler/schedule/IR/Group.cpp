@@ -71,6 +71,12 @@ LogicalResult GroupOp::verifyRegions() {
   if (space.kind() != getKind())
     return emitOpError() << "says " << stringifyGroupKind(getKind()) << " but its operations make it "
                          << stringifyGroupKind(space.kind());
+  if (space.parts()) {
+    const int64_t extent = getTile()[*space.reducedAxis() == space.tileAxes().second ? 1 : 0];
+    if (*space.parts() % extent != 0)
+      return emitOpError() << "reduces parts of " << *space.parts() << " elements by tiles of " << extent
+                           << ", which do not divide them";
+  }
   for (Value value : yield.getValues())
     if (!space.holds(value)) return yield.emitOpError() << "gives a value that the group does not compute";
   return verifyLibraryCall(*this);

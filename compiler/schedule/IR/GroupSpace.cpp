@@ -129,7 +129,9 @@ Refusal GroupSpace::align(Operation *op, const Axes &axes) const {
     if (!type || !holds(operand)) continue;
     Axes wanted = alignRight(type, axes);
     for (auto [d, axis] : llvm::enumerate(axesOf(operand)))
-      if (!type.isOne(d) && axis != wanted[d])
+      if (axis == kParts)
+        return "the parts of an axis are reduced by another group";
+      else if (!type.isOne(d) && axis != wanted[d])
         return "axis " + std::to_string(d) + " of an operand runs along axis " + std::to_string(axis) +
                " of the group's space, where the operation needs axis " + std::to_string(wanted[d]);
   }
@@ -225,14 +227,19 @@ Refusal GroupSpace::addReduce(graph::ReduceOp op) {
   if (reduced_ && *reduced_ != axis)
     return "the group reduces along axis " + std::to_string(*reduced_) + ", this operation along axis " +
            std::to_string(axis);
+  const auto parts = op.getParts() ? std::optional(static_cast<int64_t>(*op.getParts())) : std::nullopt;
+  if (reduced_ && parts_ != parts) return "the reductions of a group have parts of one size, or none";
   Axes axes = identity(space_);
-  if (op.getKeepDims())
+  if (parts)
+    axes[axis] = kParts;
+  else if (op.getKeepDims())
     axes[axis] = kFixed;
   else
     axes.erase(axes.begin() + axis);
   kind_ = GroupKind::Reduce;
   combines_ |= op.getKind() != graph::ReduceKind::ArgMax && op.getKind() != graph::ReduceKind::ArgMin;
   reduced_ = axis;
+  parts_ = parts;
   axes_[op.getResult()] = axes;
   return std::nullopt;
 }

@@ -15,6 +15,8 @@ public:
   /// For each axis of a tensor, the axis of the space that it runs along, or kFixed if its extent is 1.
   using Axes = mlir::SmallVector<int64_t, 4>;
   static constexpr int64_t kFixed = -1;
+  /// The axis of a result that has an element for each part of the reduced axis.
+  static constexpr int64_t kParts = -2;
 
   /// The rule that keeps an operation out of the group, or none.
   using Refusal = std::optional<std::string>;
@@ -24,6 +26,8 @@ public:
   /// Null until an operation has been added.
   Tensor space() const { return space_ ? space_ : uniform_; }
   std::optional<int64_t> reducedAxis() const { return reduced_; }
+  /// The number of elements of the reduced axis that a program reduces; none: all of them.
+  std::optional<int64_t> parts() const { return parts_; }
   /// Is the value computed in the group?
   bool holds(mlir::Value v) const { return axes_.count(v) != 0; }
   const Axes &axesOf(mlir::Value v) const { return axes_.find(v)->second; }
@@ -57,7 +61,7 @@ private:
 
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
-  std::optional<int64_t> reduced_;
+  std::optional<int64_t> reduced_, parts_;
   bool transposes_ = false, interleaves_ = false, combines_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };

@@ -195,15 +195,27 @@ void GroupProgram::openGrid() {
         space_.reducedAxis() == axis ||
         (space_.kind() == GroupKind::Concat &&
          cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
-    if (space.isOne(axis) || isWalked) continue;
+    const bool isSplit = isWalked && space_.parts();
+    if ((space.isOne(axis) || isWalked) && !isSplit) continue;
     axes.push_back(axis);
+    if (isSplit) {
+      grid.push_back({IndexExpr::constant(0), extentExpr(partCount()), IndexExpr::constant(1),
+                      "i" + std::to_string(axis), b_.loc()});
+      continue;
+    }
     grid.push_back({IndexExpr::constant(0), extentExpr(space.getDims()[axis]),
                     IndexExpr::constant(isTileAxis(axis) ? tileExtent(axis) : 1), "i" + std::to_string(axis),
                     b_.loc()});
   }
   starts_.resize(static_cast<size_t>(space.getRank()));
   for (auto [axis, variable] : llvm::zip_equal(axes, frame_.openGrid(grid)))
-    starts_[axis] = b_.fromIndex(variable);
+    (axis == space_.reducedAxis() ? part_ : starts_[axis]) = b_.fromIndex(variable);
+}
+
+Attribute GroupProgram::partCount() {
+  for (auto reduce : group_.getBody().front().getOps<graph::ReduceOp>())
+    return reduce.getType().getDims()[*space_.reducedAxis()];
+  llvm_unreachable("a group that has a reduced axis has a reduction");
 }
 
 TypedValue GroupProgram::start(int64_t axis) {
@@ -259,7 +271,7 @@ void GroupProgram::storeResult(unsigned result, const TypedValue &value) {
   Shape whole(tileRank(), 1); // the same with every axis of a tile
   for (int64_t axis : space_.axesOf(operand.get())) {
     bool isFixed = axis == GroupSpace::kFixed, spans = !isFixed && isTileAxis(axis);
-    starts.push_back(isFixed ? b_.integer(0) : start(axis));
+    starts.push_back(isFixed ? b_.integer(0) : axis == GroupSpace::kParts ? *part_ : start(axis));
     ints.push_back(spans ? tileExtent(axis) : isFixed ? 1 : -1);
     if (ints.back() > 0) shape.push_back(ints.back());
     if (spans) whole[axis == columns_ ? tileRank() - 1 : 0] = tileExtent(axis);

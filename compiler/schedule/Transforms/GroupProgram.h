@@ -38,6 +38,7 @@ private:
   TypedValue dimValue(size_t dim);
   std::optional<int64_t> staticExtent(mlir::Attribute dim) const;
   TypedValue expression(tile::IndexExprAttr);
+  mlir::Attribute partCount();    // of the reduced axis
   TypedValue start(int64_t axis); // of this program's tile along an axis of the space
   int64_t tileExtent(int64_t axis);
   bool isTileAxis(int64_t axis) const { return axis == rows_ || axis == columns_; }
@@ -121,6 +122,7 @@ private:
   llvm::DenseMap<mlir::Value, TypedValue> params_;  // block argument -> the kernel's
   std::vector<TypedValue> results_;                 // views
   std::vector<std::optional<TypedValue>> starts_;   // by axis of the space; none: 0
+  std::optional<TypedValue> part_;                  // the number of this program's part of the reduced axis
   int64_t rows_ = GroupSpace::kFixed, columns_ = 0; // the axes a tile spans
   // Where values are emitted that vary, or do not vary, with a pass's loop.
   mlir::OpBuilder::InsertPoint fixed_, varying_;

@@ -102,12 +102,18 @@ GroupProgram::walk(const GroupBuilder::Values &inits,
   int64_t axis = *space_.reducedAxis();
   TypedValue end = extent(space_.space().getDims()[axis]);
   if (isElsewhere) end = b_.select(*isElsewhere, b_.integer(0), end);
+  std::optional<TypedValue> first; // of the program's part of the axis
+  if (part_) {
+    const TypedValue count = b_.integer(*space_.parts());
+    first = b_.mul(*part_, count);
+    end = b_.binary(BinaryKind::Minimum, b_.sub(end, *first), count);
+  }
   auto run = [&](const TypedValue &position, const GroupBuilder::Values &carried) {
     Operation *loop = builder_.getInsertionBlock()->getParentOp();
     fixed_ = OpBuilder::InsertPoint(loop->getBlock(), loop->getIterator());
     varying_ = builder_.saveInsertionPoint();
     varyingValues_.clear();
-    starts_[axis] = position;
+    starts_[axis] = first ? b_.add(*first, position) : position;
     return body(carried);
   };
   GroupBuilder::Values results = b_.loop(end, tileExtent(axis), inits, 0, run);
@@ -160,7 +166,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
   }
 
   std::optional<TypedValue> isShort;
-  if (!kept &&
+  if (!kept && !space_.parts() &&
       llvm::all_of(reductions, [](ReduceOp op) { return isPosition(op.getKind()); }))
     isShort = b_.binary(BinaryKind::Le, extent(space_.space().getDims()[axis]), b_.integer(tileExtent(axis)));
 

@@ -11,6 +11,17 @@ def ScheduleChooseVariants : Pass<"schedule-choose-variants", "::tessera::graph:
   }];
 }
 
+def ScheduleSplitReductions : Pass<"schedule-split-reductions", "::tessera::graph::FuncOp"> {
+  let summary = "Reduces adjacent axes as one, in parts";
+  let description = [{
+    A reduction of adjacent axes becomes one of their product, of parts of 65536 elements, and one of the parts. What is
+    reduced may be elementwise operations on tensors of that shape. A reduction of a vector that `schedule.hints` say to be
+    long has parts, too. For targets that collapse axes.
+  }];
+  let dependentDialects = ["::tessera::graph::GraphDialect"];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
+}
+
 def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
   let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
   let description = [{

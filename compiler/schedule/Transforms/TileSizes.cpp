@@ -5,26 +5,31 @@ using namespace mlir;
 
 namespace tessera::schedule {
 
-namespace {
-
-/// Returns the extent of axis `d`, or nullopt if nothing is known about it.
-std::optional<int64_t> extent(GroupSpace::Tensor space, int64_t d, graph::FuncOp function) {
-  if (d < 0) return 1;
-  if (auto known = dyn_cast<IntegerAttr>(space.getDims()[d])) return known.getInt();
+std::optional<int64_t> likelyExtent(graph::TensorType type, int64_t d, graph::FuncOp function) {
+  if (auto known = dyn_cast<IntegerAttr>(type.getDims()[d])) return known.getInt();
   auto hints = function->getAttrOfType<DictionaryAttr>(schedule::kHints);
-  auto hint = hints ? hints.getAs<IntegerAttr>(space.dimText(d)) : IntegerAttr();
-  return hint ? std::optional(hint.getInt()) : std::nullopt;
+  if (!hints) return std::nullopt;
+  std::vector<std::string> names;
+  std::vector<int64_t> values;
+  for (NamedAttribute hint : hints) {
+    names.push_back(hint.getName().str());
+    values.push_back(cast<IntegerAttr>(hint.getValue()).getInt());
+  }
+  tessera::Expected<IndexExpr> bound = type.getExtent(d).bind(names);
+  int64_t extent = 0;
+  if (!bound || !bound->evaluate(values.data(), extent)) return std::nullopt;
+  return extent;
 }
-
-} // namespace
 
 SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
                                 const codegen::Target &target) {
   GroupSpace::Tensor space = group.space();
   auto [rows, columns] = group.tileAxes();
   int64_t rank = rows == GroupSpace::kFixed ? std::min<int64_t>(space.getRank(), 1) : space.getRank();
-  codegen::TileRequest request{group.kind(), rank, extent(space, rows, function),
-                               extent(space, columns, function)};
+  auto extent = [&](int64_t d) {
+    return d < 0 ? std::optional<int64_t>(1) : likelyExtent(space, d, function);
+  };
+  codegen::TileRequest request{group.kind(), rank, extent(rows), extent(columns)};
   request.transposes = group.transposes();
   if (group.interleaves()) { // all of the tensors' tiles together are as large as another group's
     SmallVector<int64_t> tile = target.proposeTile({GroupKind::Map, 1, 1, request.columns});
@@ -34,7 +39,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   }
   if (auto walked = group.reducedAxis()) {
     request.reducesOuterAxis = *walked != space.getRank() - 1;
-    request.reduced = extent(space, *walked, function);
+    request.reduced = extent(*walked);
   }
   SmallVector<int64_t> tile = target.proposeTile(request);
   if (group.finds() && !request.reducesOuterAxis && request.columns) {

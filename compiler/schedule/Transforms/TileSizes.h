@@ -5,6 +5,10 @@
 
 namespace tessera::schedule {
 
+/// Returns the extent of axis `d`: a constant, or its value in the call that `function` is compiled for
+/// (`schedule.hints`); nullopt if nothing is known about it.
+std::optional<int64_t> likelyExtent(graph::TensorType, int64_t d, graph::FuncOp function);
+
 /// Asks `target` for the tile of a group of this space. Extents are known if they are constants or in
 /// `schedule.hints` of `function` (the values of its dims in the call it is compiled for).
 llvm::SmallVector<int64_t> chooseTile(const GroupSpace &, graph::FuncOp function,

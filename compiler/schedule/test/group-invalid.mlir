@@ -158,3 +158,32 @@ graph.func @order(%x: !nn, %y: !nn) -> !nn {
   }
   graph.return %0 : !nn
 }
+
+// -----
+
+!n = !graph.tensor<["N"], f32>
+!p = !graph.tensor<["ceildiv(N, 100)"], f32>
+graph.func @parts(%x: !n) -> !p {
+  // expected-error @+1 {{reduces parts of 100 elements by tiles of 64, which do not divide them}}
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 64>} : (!n) -> !p {
+  ^bb0(%a: !n):
+    %1 = graph.reduce sum %a axes [0] parts 100 : (!n) -> !p
+    schedule.yield %1 : !p
+  }
+  graph.return %0 : !p
+}
+
+// -----
+
+!n = !graph.tensor<["N"], f32>
+!p = !graph.tensor<["ceildiv(N, 64)"], f32>
+graph.func @used(%x: !n) -> !p {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 64>} : (!n) -> !p {
+  ^bb0(%a: !n):
+    %1 = graph.reduce sum %a axes [0] parts 64 : (!n) -> !p
+    // expected-error @+1 {{does not fit its group: the parts of an axis are reduced by another group}}
+    %2 = graph.unary neg %1 : (!p) -> !p
+    schedule.yield %2 : !p
+  }
+  graph.return %0 : !p
+}

@@ -219,3 +219,23 @@ graph.func @alone.v0(%x: !b) -> !b attributes {returns = ["result"], schedule.va
   }
   graph.return %0 : !b
 }
+
+// A program for each part, which ends where the part or the axis does.
+// CHECK-LABEL: schedule.kernel @parts.g0
+// CHECK: schedule.grid (%i0) = ("0") to ("dim1") step ("1") names ["i0"]
+// CHECK: arith.muli
+// CHECK: scf.for
+// CHECK: tile.store_elem %{{.*}}, %out0[%{{.*}}]
+!line = !graph.tensor<["N"], f32>
+!parts = !graph.tensor<["ceildiv(N, 64)"], f32>
+graph.func @parts(%x: !line) -> !parts attributes {returns = ["result"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["N"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["ceildiv(N, 64)"]>,
+    #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 64>} : (!line) -> !parts {
+  ^bb0(%a: !line):
+    %1 = graph.reduce sum %a axes [0] parts 64 : (!line) -> !parts
+    schedule.yield %1 : !parts
+  }
+  graph.return %0 : !parts
+}
