@@ -289,6 +289,8 @@ _USES = {"sum": ("A = ts.tile.row_sum(ts.tile.exp(g))", "A"), "max": ("A = ts.ti
          "product/keys": ("s = ts.tile.mma(w, g.T)\nA = ts.tile.row_max(-ts.tile.abs(s) - 1.0)", "A"), "product/queries": ("s = ts.tile.mma(g, w.T)\nA = ts.tile.max(-ts.tile.abs(s) - 1.0, axis=0)", "A"),
          "attention": ("s = ts.tile.mma(g, w.T)\np = ts.tile.exp(s - ts.tile.row_max(s)[:, None])\nB = ts.tile.mma(p, w) / ts.tile.row_sum(p)[:, None]", "B"),
          "twice": ("A = ts.tile.row_sum(ts.tile.exp(ts.tile.mma(g, v)))", "A"), "filled": ("B = ts.tile.mma(ts.tile.fill_masked(g, 2.0), v)", "B"), "transposed": ("A = ts.tile.sum(ts.tile.exp(g.T), axis=0)", "A"),
+         "branch": ("y = g\nif c > 8:\n    y = g * 2.0\nA = ts.tile.row_sum(ts.tile.exp(y))\nB = y", "AB"), "branch/one": ("y = ts.tile.exp(x)\nif c > 8:\n    y = ts.tile.exp(g)\nA = ts.tile.row_sum(y)\nB = ts.tile.mma(y, v)", "AB"),
+         "branch/columns": ("y = ts.tile.exp(g).T\nif c > 8:\n    y = y + 1.0\nA = ts.tile.sum(y, axis=0)", "A"), "choice": ("y = g if c > 8 else g + 1.0\nA = ts.tile.row_sum(ts.tile.exp(y))", "A"),
          "updated": ("for k in ts.tile.range(0, 3, 1):\n    g = g * 2.0 - 1.0\nB = g\nA = ts.tile.row_max(-ts.tile.abs(g) - 1.0)", "AB")}
 for _name, _rows in _ROWS.items():
     for _use, (_body, _outputs) in _USES.items():

@@ -31,11 +31,10 @@ def summed(start, rows_inside, columns_inside, products):
     return values, *inside
 
 
-def outputs(values, rows, columns, some=True):
-    """The sum itself, that of its rows, and the largest of each column, each stored where it is in bounds. `some`: the flags of
-    elements, which a reduction does not pass on."""
+def outputs(values, rows, columns):
+    """The sum itself, that of its rows, and the largest of each column, each stored where it is in bounds."""
     O, S, L = (np.full(shape, OLD) for shape in ((ROWS + 3, COLUMNS + 3), ROWS + 3, COLUMNS + 3))
-    inside = rows[:, None] & columns[None, :] & some
+    inside = rows[:, None] & columns[None, :]
     O[:ROWS, :COLUMNS][inside] = values[inside]
     S[:ROWS][rows] = np.where(inside, values, 0).sum(1)[rows]
     L[:COLUMNS][columns] = np.where(inside, -np.abs(values) - 1, -np.inf).max(0)[columns]
@@ -260,18 +259,10 @@ def gathers():
                 first, bias = starts("ones")
                 values, rows, columns = summed(*first, products)
                 # What all taps have in common: `keep`, and the rows of the tensor.
-                if kind == "mask":
+                if kind in ("part", "mask"):
                     rows = rows & keep
-                some = True
-                if kind == "part":
-                    some = keep[:, None]
-                # Flags that a branch chooses are no longer known to be those of whole rows.
-                if kind == "same":
-                    some, rows = rows[:, None], first[1]
-                if name not in ("all-taken", "in-branch"):
-                    rows, some = rows & np.broadcast_to(some, (ROWS, 1))[:, 0], True
                 p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "I": ("i32", index), "at": ("i64", np.array([i, j, d], "i8"))},
-                      outputs(values, rows, columns, some), {"c": 0})
+                      outputs(values, rows, columns), {"c": 0})
             yield p
 
 

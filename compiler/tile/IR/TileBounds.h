@@ -63,6 +63,9 @@ mlir::Value flagsOfLines(mlir::OpBuilder &, mlir::Location, mlir::Value flags, u
 bool maskWholeLines(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);
 /// Returns the flags of whole hyperplanes: a tile of rank 1 with one flag for each position along the axis.
 mlir::Value flagsAlong(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis);
+/// Are the flags the conjunction of those of whole hyperplanes along each axis? False also if it is not
+/// known.
+bool areOfHyperplanes(mlir::OpBuilder &, mlir::Location, mlir::Value flags);
 /// Returns flags along an axis as those of a tile of this shape.
 mlir::Value spreadFlags(mlir::OpBuilder &, mlir::Location, mlir::Value flags, unsigned axis,
                         llvm::ArrayRef<int64_t> shape);

@@ -209,6 +209,18 @@ Value flagsAlong(OpBuilder &b, Location loc, Value flags, unsigned axis) {
   return flags;
 }
 
+bool areOfHyperplanes(OpBuilder &b, Location loc, Value flags) {
+  const auto axes = llvm::seq(static_cast<unsigned>(tensorOf(flags).getRank()));
+  SmallVector<Value> parts;
+  appendParts(flags, parts);
+  return llvm::all_of(parts, [&](Value part) {
+    return llvm::any_of(axes, [&](unsigned axis) {
+      return llvm::all_of(
+          axes, [&](unsigned other) { return other == axis || maskWholeLines(b, loc, part, other); });
+    });
+  });
+}
+
 Value spreadFlags(OpBuilder &b, Location loc, Value flags, unsigned axis, ArrayRef<int64_t> shape) {
   if (!flags) return {};
   for (unsigned other = 0; other < shape.size(); ++other) {

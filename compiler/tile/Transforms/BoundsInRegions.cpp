@@ -170,7 +170,8 @@ void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
 void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
   struct Extra {
     unsigned result;
-    std::optional<unsigned> axis; // none: the flags
+    std::optional<unsigned> axis; // none: the flags of all elements
+    bool isFlags = false;
   };
   SmallVector<Extra> extras;
   SmallVector<Value> thenValues, elseValues;
@@ -193,14 +194,27 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
     }
     outer.push_back({n, known});
     if (!x.flags && !y.flags) continue;
-    extras.push_back({n, std::nullopt});
-    auto flags = [&](scf::YieldOp yield, Value given, SmallVector<Value> &values) {
+    auto append = [&](scf::YieldOp yield, Value flags, ArrayRef<int64_t> ofShape, SmallVector<Value> &to) {
       OpBuilder b(yield);
-      Bounds all = Bounds::whole(static_cast<int64_t>(shape.size()));
-      values.push_back(given ? given : flagsOf(b, yield.getLoc(), all, shape));
+      Bounds all = Bounds::whole(static_cast<int64_t>(ofShape.size()));
+      to.push_back(flags ? flags : flagsOf(b, yield.getLoc(), all, ofShape));
     };
-    flags(branch.thenYield(), x.flags, thenValues);
-    flags(branch.elseYield(), y.flags, elseValues);
+    // Flags of whole lines stay those of lines.
+    OpBuilder inThen(branch.thenYield()), inElse(branch.elseYield());
+    Location loc = branch.getLoc();
+    for (unsigned axis = 0; axis < shape.size(); ++axis) {
+      Value ofX = flagsAlong(inThen, loc, x.flags, axis), ofY = flagsAlong(inElse, loc, y.flags, axis);
+      if (!ofX && !ofY) continue;
+      extras.push_back({n, axis, true});
+      append(branch.thenYield(), ofX, shape[axis], thenValues);
+      append(branch.elseYield(), ofY, shape[axis], elseValues);
+    }
+    if ((!x.flags || areOfHyperplanes(inThen, loc, x.flags)) &&
+        (!y.flags || areOfHyperplanes(inElse, loc, y.flags)))
+      continue;
+    extras.push_back({n, std::nullopt, true});
+    append(branch.thenYield(), x.flags, shape, thenValues);
+    append(branch.elseYield(), y.flags, shape, elseValues);
   }
   llvm::DenseMap<unsigned, Sum> sums = sumsOfIf(branch);
   unsigned next = branch.getNumResults();
@@ -220,11 +234,16 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
   }
   for (auto &[n, all] : outer)
     bounds_[branch.getResult(n)] = all;
+  OpBuilder b(branch->getContext());
+  b.setInsertionPointAfter(branch);
+  Location loc = branch.getLoc();
   for (const Extra &extra : extras) {
     Value result = branch.getResult(extra.result);
     Bounds &all = bounds_[result];
-    if (!extra.axis) {
-      all.flags = branch.getResult(next++);
+    if (extra.isFlags) {
+      Value flags = branch.getResult(next++);
+      if (extra.axis) flags = spreadFlags(b, loc, flags, *extra.axis, tileType(result).getShape());
+      all.flags = intersectFlags(b, loc, all.flags, flags);
       continue;
     }
     Value lo = branch.getResult(next++);

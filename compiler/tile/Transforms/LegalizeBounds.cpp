@@ -10,7 +10,7 @@
 //
 // The complete rules, and the reasons for them, are in docs/decisions/0002 and 0019. BoundsOfReads.cpp
 // computes the boxes of tiles that are read, BoundsInRegions.cpp those of tiles that loops and branches
-// carry.
+// carry, BoundsOfSums.cpp those of sums of products.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "compiler/tile/Transforms/KnownExtents.h"
