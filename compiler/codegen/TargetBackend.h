@@ -55,7 +55,7 @@ struct TileRequest {
   int64_t rank;                         // of the group's iteration space
   std::optional<int64_t> rows, columns; // its last two axes; an axis that does not exist has extent 1
   bool reducesOuterAxis = false;        // a reduction along another axis than the last
-  std::optional<int64_t> reduced;       // extent of that axis
+  std::optional<int64_t> reduced = {};  // extent of that axis
   bool transposes = false;              // reads a tensor in another order than it writes
 };
 

@@ -71,7 +71,7 @@ struct MetadataParam {
   std::vector<std::string> dims;    // symbols, numbers and expressions of symbols ("2*K + 1")
   std::vector<std::string> strides; // in elements, one per dim, as dims; empty: contiguous
   bool reads = false, writes = false;
-  std::optional<Number> defaultValue;
+  std::optional<Number> defaultValue = {};
 };
 
 /// A statement print or assert_ of a kernel that was compiled with reports (core/metadata/Reports.h).

@@ -45,7 +45,7 @@ struct SignatureParam {
   std::string dtype;                // canonical name
   std::vector<std::string> dims;    // "M", "B*H", "64"
   std::vector<std::string> strides; // one per dim, in elements: "lda", "1"; empty: contiguous
-  std::optional<Number> defaultValue;
+  std::optional<Number> defaultValue = {};
 };
 
 struct Signature {
@@ -84,7 +84,7 @@ struct Supplied {
   std::vector<std::pair<std::string, std::string>> constants;
   /// Where the source's lines come from, if it was put together from several texts. The first line of a piece
   /// may be indented: its indentation is the margin of the piece.
-  std::vector<SourcePiece> pieces;
+  std::vector<SourcePiece> pieces = {};
 };
 
 /// A name that a definition uses and does not define, as it is written: "alpha", "ts.tile.zeros".

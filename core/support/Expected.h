@@ -12,9 +12,9 @@ namespace tessera_values {
 
 /// Why an operation failed, in the text shown to the user.
 struct Error {
-  std::string code;    // stable, E_[A-Z0-9_]+
-  std::string message; // what was found, and what was expected
-  std::string hint;    // how to fix it; may be empty
+  std::string code;      // stable, E_[A-Z0-9_]+
+  std::string message;   // what was found, and what was expected
+  std::string hint = {}; // how to fix it; may be empty
 };
 
 } // namespace tessera_values

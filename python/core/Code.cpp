@@ -59,6 +59,13 @@ bool describe(Code &code) {
     tsr_arg_info_t a{};
     a.struct_size = sizeof a;
     if (tsr_status_t status = tsrKernelArgInfo(code.kernel, i, &a)) return raise(status), false;
+    if (dtypeOf(a.dtype) < 0) {
+      raiseNamed("UnsupportedError", "E_UNIMPLEMENTED",
+                 "parameter '" + std::string(a.name) + "' is a tensor of " + a.dtype +
+                     ", which shares bytes among elements: no array of Python does",
+                 "take the bytes as u8 and separate the elements in the kernel");
+      return false;
+    }
     arguments.push_back({a.name,
                          a.kind,
                          dtypeOf(a.dtype),

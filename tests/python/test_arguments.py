@@ -124,6 +124,14 @@ class Arguments(unittest.TestCase):
             self.refused("E_ARG_DTYPE", lambda: add(x, y), "x")
         self.refused("E_ARG_DTYPE", lambda: add(np.ones(3), y), "x is f64[3], expected elements of f32")
 
+    def test_elements_that_share_a_byte(self):
+        @ts.kernel
+        def unpack(q: ts.Tensor["n", ts.u4], y: ts.Tensor["n", ts.i32]):
+            for i in ts.tile.parallel(0, n, 16):
+                y[i:i+16] = ts.tile.cast(q[i:i+16], ts.i32)
+        with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED.*'q' is a tensor of u4(.|\n)*as u8"):
+            unpack(np.zeros(5, "u1"), np.zeros(10, "i4"))
+
     def test_kinds_of_arrays(self):
         want = np.arange(6, dtype="f4")
         with tempfile.NamedTemporaryFile() as file:

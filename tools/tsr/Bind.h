@@ -15,8 +15,8 @@ namespace tessera::cli {
 struct Request {
   std::vector<NamedValue> in, out, scalars, dims, tunables;
   bool raw = false; // --raw: bf16, fp8, fp6 and fp4 files hold bits
-  std::vector<std::pair<std::string, int64_t>>
-      compiledFor; // dims that a compiled kernel has no other value for
+  std::vector<std::pair<std::string, int64_t>> compiledFor =
+      {}; // dims that a compiled kernel has no other value for
 };
 
 /// One parameter with its value.

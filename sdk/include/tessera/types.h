@@ -4,7 +4,8 @@
 #define TESSERA_TYPES_H
 
 /* Storage types of elements. Bundles use the same numbers. fp6, fp4 and bool use one byte each, tf32 four
- * bytes. */
+ * bytes. Two elements of i4 and u4 share a byte: element L, counted with the tensor's strides, is in byte L /
+ * 2, an even one in its low four bits. */
 typedef enum {
   TSR_DTYPE_F64 = 0,
   TSR_DTYPE_F32 = 1,
@@ -24,7 +25,9 @@ typedef enum {
   TSR_DTYPE_BOOL = 15,
   TSR_DTYPE_U16 = 16, /* from here on appended in 1.4 */
   TSR_DTYPE_U32 = 17,
-  TSR_DTYPE_U64 = 18
+  TSR_DTYPE_U64 = 18,
+  TSR_DTYPE_I4 = 19,
+  TSR_DTYPE_U4 = 20
 } tsr_dtype_t;
 
 /* The operation by which a collective combines elements; docs/collectives.md defines it for every dtype. */
