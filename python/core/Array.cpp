@@ -2,9 +2,11 @@
 #include "python/core/Code.h"
 #include "python/core/DLPack.h"
 #include "python/core/Later.h"
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <sched.h>
 
 namespace tessera::python {
 
@@ -26,6 +28,7 @@ Array *blank(Context &context, int dtype, int rank, const int64_t *shape) {
   auto *array = reinterpret_cast<Array *>(PyType_GenericAlloc(arrayType, 0));
   if (!array) return nullptr;
   array->context = &context;
+  new (&array->launching) std::atomic<int>(0);
   array->dtype = dtype;
   array->rank = rank;
   int64_t step = 1;
@@ -62,6 +65,31 @@ bool use(Array &array, Stream &stream) {
   Py_INCREF(reinterpret_cast<PyObject *>(&stream));
   const Ref before(reinterpret_cast<PyObject *>(std::exchange(array.last, &stream)));
   return true;
+}
+
+bool Uses::begin() {
+  const auto isLaunching = [&] {
+    return std::any_of(arrays_, arrays_ + count_,
+                       [&](Array *a) { return a->launching && a->last != &stream_; });
+  };
+  while (isLaunching()) {
+    {
+      WithoutGil released;
+      sched_yield();
+    }
+    if (PyErr_CheckSignals()) return false;
+  }
+  for (size_t i = 0; i < count_; ++i)
+    if (!use(*arrays_[i], stream_)) return false;
+  for (size_t i = 0; i < count_; ++i)
+    ++arrays_[i]->launching;
+  return isOpen_ = true;
+}
+
+void Uses::end() {
+  if (!std::exchange(isOpen_, false)) return;
+  for (size_t i = 0; i < count_; ++i)
+    --arrays_[i]->launching;
 }
 
 namespace {

@@ -14,10 +14,32 @@ struct Array {
   int64_t exports;                            // buffers and capsules that refer to `data`
   Tensor *foreign;                            // of an array that views another library's memory; else null
   Stream *last;                               // that a call on the array was queued on; a reference, or null
+  std::atomic<int> launching;                 // calls whose order is decided, and that are not queued yet
 };
 
 /// Notes a call on the array, which comes after those that other streams have queued. False after raising.
 bool use(Array &, Stream &);
+
+/// use() of all arrays of a call, up to when it is queued. Another thread's call on one of them comes after
+/// it, so it waits for that.
+class Uses {
+public:
+  Uses(Stream &stream, Array *const *arrays, size_t count)
+      : stream_(stream), arrays_(arrays), count_(count) {}
+  ~Uses() { end(); }
+  Uses(const Uses &) = delete;
+  Uses &operator=(const Uses &) = delete;
+  /// Returns false after raising.
+  bool begin();
+  /// Needs no GIL.
+  void end();
+
+private:
+  Stream &stream_;
+  Array *const *const arrays_;
+  const size_t count_;
+  bool isOpen_ = false;
+};
 
 /// Allocates a contiguous array with undefined elements. Null after raising.
 Array *newArray(Context &, int dtype, int rank, const int64_t *shape);

@@ -1,5 +1,6 @@
 #include "python/core/Graph.h"
 #include "python/core/Later.h"
+#include <algorithm>
 
 namespace tessera::python {
 namespace {
@@ -94,6 +95,7 @@ bool endCapture(Graph &g) {
 bool replay(Graph &g, Stream &stream) {
   const Ref alive = Ref::borrow(objectOf(g));
   bool waits = false; // for memory that others see
+  std::vector<Array *> arrays;
   for (Py_ssize_t i = 0, count = g.kept ? PyList_Size(g.kept) : 0; i < count; ++i) {
     PyObject *object = PyList_GetItem(g.kept, i);
     if (Py_TYPE(object) == codeType) continue;
@@ -103,13 +105,15 @@ bool replay(Graph &g, Stream &stream) {
     }
     auto &array = *reinterpret_cast<Array *>(object);
     waits |= array.exports || array.foreign;
-    if (!use(array, stream)) return false;
+    if (std::ranges::find(arrays, &array) == arrays.end()) arrays.push_back(&array);
   }
-  if (!checkFailure(stream)) return false;
+  Uses uses(stream, arrays.data(), arrays.size());
+  if (!checkFailure(stream) || !uses.begin()) return false;
   tsr_status_t status;
   {
     WithoutGil released;
     status = tsrGraphLaunch(g.handle, stream.handle);
+    uses.end();
   }
   if (status != TSR_SUCCESS) return raise(status), false;
   if (stream.isCapturing) return keep(stream, Py_NewRef(objectOf(g)));

@@ -468,16 +468,16 @@ private:
       return nullptr;
     }
     if (!checkOverlap(code, variant)) return nullptr;
-    for (size_t i = 0; i < code.tensors; ++i) {
-      const auto parameter = static_cast<size_t>(parameters[i]);
-      if (tensors_[parameter].kind == TypeKind::Array &&
-          !use(*reinterpret_cast<Array *>(values_[parameter]), *stream))
-        return nullptr;
-    }
     if (!checkFailure(*stream)) return nullptr;
+    Small<Array *, kSmall> arrays(code.tensors);
+    size_t arrayCount = 0;
+    for (size_t i = 0; i < code.tensors; ++i)
+      if (const auto p = static_cast<size_t>(parameters[i]); tensors_[p].kind == TypeKind::Array)
+        arrays[arrayCount++] = reinterpret_cast<Array *>(values_[p]);
+    Uses uses(*stream, arrays.data(), arrayCount);
     Small<Result, 4> results(code.results);
-    Launch launch{code, *stream, args.data(), count, waits};
-    Replay *replay = nullptr;
+    Launch launch{code, *stream, uses, args.data(), count, waits};
+    std::shared_ptr<Replay> replay;
     if (state_.replays && !stream->isCapturing) [[unlikely]]
       replay = state_.replays->find(code, kind, pointers.data(), scalars.data(), dims.data());
     if (replay && replay->graph) {
@@ -523,6 +523,7 @@ private:
   struct Launch {
     const Code &code;
     Stream &stream;
+    Uses &uses;
     void **args;
     size_t count;
     bool waits;
@@ -531,11 +532,13 @@ private:
   bool queue(const Launch &l, Result *results) {
     const bool isRecorded = l.stream.isCapturing, waits = l.waits && !isRecorded;
     bool isLate = false;
+    if (!l.uses.begin()) return false;
     tsr_status_t status, later = TSR_SUCCESS;
     std::string said;
     {
       WithoutGil released;
       status = tsrLaunch(l.code.kernel, l.stream.handle, tsr_launch_t{}, l.args, l.count);
+      l.uses.end();
       if (status != TSR_SUCCESS)
         said = tsrLastError();
       else if (waits)
@@ -571,9 +574,11 @@ private:
     if (!graph || !beginCapture(*graph, l.stream)) return false;
     const bool isQueued = queue(l, results);
     if (!endCapture(*graph) || !isQueued) return false;
-    for (size_t i = 0; i < l.code.results; ++i)
-      replay.results.push_back(Ref::borrow(results[i].object.get()));
-    replay.graph = std::move(owned);
+    if (!replay.graph) { // no other thread was faster
+      for (size_t i = 0; i < l.code.results; ++i)
+        replay.results.push_back(Ref::borrow(results[i].object.get()));
+      replay.graph = Ref::borrow(owned.get());
+    }
     return python::replay(*graph, l.stream);
   }
 

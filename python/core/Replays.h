@@ -2,6 +2,7 @@
 #pragma once
 #include "python/core/Code.h"
 #include "python/core/Graph.h"
+#include <memory>
 
 namespace tessera::python {
 
@@ -14,13 +15,14 @@ struct Replay {
 class Replays {
 public:
   /// For the arguments of a call: null where they are new, an entry without a graph where they come for the
-  /// second time, else a graph whose results nobody holds. Valid until the next call. Arrays that a graph
-  /// holds stay alive, so an address names one array.
-  Replay *find(const Code &, TypeKind, void *const *pointers, const uint64_t *scalars, const int64_t *dims);
+  /// second time, else a graph whose results nobody holds. Arrays that a graph holds stay alive, so an
+  /// address names one array.
+  std::shared_ptr<Replay> find(const Code &, TypeKind, void *const *pointers, const uint64_t *scalars,
+                               const int64_t *dims);
 
 private:
   static constexpr size_t kMost = 8;
-  std::vector<Replay> list_; // the last one used is first
+  std::vector<std::shared_ptr<Replay>> list_; // the last one used is first; other threads may drop one
 };
 
 } // namespace tessera::python

@@ -23,6 +23,12 @@ def slow(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], count: ts.i32 = 2
             y[i:i+16] = y[i:i+16] + ts.tile.exp(x[i:i+16])
 
 
+@ts.kernel
+def add_to(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 16):
+        y[i:i+16] = y[i:i+16] + x[i:i+16]
+
+
 @ts.jit
 def scaled(x, a):
     return x * a + x
@@ -122,6 +128,16 @@ class Streams(unittest.TestCase):
         t.start()
         t.join()
         np.testing.assert_array_equal(got[0], 40000)
+
+
+    def test_threads_that_write_one_array(self):
+        x, total = ts.ones(100000), ts.zeros(100000)
+        threads = [threading.Thread(target=lambda: [add_to(x, total) for _ in range(300)]) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        np.testing.assert_array_equal(total.numpy(), 1200)
 
 
 class Events(unittest.TestCase):
@@ -286,6 +302,23 @@ class Graphs(unittest.TestCase):
             p, q = floats(*shape), floats(*shape, seed=3)
             for _ in range(4):
                 np.testing.assert_allclose(replayed(p, q, 2.0), 2 * p + q, rtol=1e-5, atol=1e-6)
+
+    def test_functions_that_replay_in_threads(self):
+        x, y = floats(64), floats(64, seed=2)
+        wrong = []
+
+        def work(i):
+            for k in range(60):
+                a = float(i % 2 + k % 3)
+                if not np.allclose(replayed(x, y, a), x * np.float32(a) + y, atol=1e-5):
+                    wrong.append((i, k))
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
 
     def test_functions_that_replay_in_a_capture(self):
         x, y = ts.ones(8), ts.ones(8)
