@@ -128,10 +128,13 @@ class Seeds(unittest.TestCase):
         with self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
             run("train_step.py", ts=ts)
 
-    def test_train_step_corrected(self):
-        """The correction names W: the printed text differentiates with respect to x. Neither is built."""
-        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
-            corrected("train_step.py", folder, ts=ts)
+    def test_distributed_ones_corrected(self):
+        """Training: the correction names W, since the printed text differentiates with respect to x. The mesh: operands share a dtype.
+        Neither is built."""
+        for name, names in (("train_step.py", {"ts": ts}), ("mesh.py", {})):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                with self.assertRaisesRegex(ts.UnsupportedError, r"tessera\.dist\.mesh"):
+                    corrected(name, folder, **names)
 
     def test_numerics_profile(self):
         before = ts.numerics.profile("strict")
