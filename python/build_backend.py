@@ -48,7 +48,11 @@ def _distribution(settings):
 
 def _built(settings, component):
     """The folder of a build in which the targets of a component are up to date."""
+    if not shutil.which("cmake"):
+        raise SystemExit("build_backend: cmake is not installed; `./dev setup` in the tree installs what the build needs")
     if given := (settings or {}).get("build-dir"):
+        if not (ROOT / given / "cmake_install.cmake").exists():
+            raise SystemExit(f"build_backend: build-dir={given} is no folder that CMake has configured")
         return (ROOT / given).resolve()
     build = ROOT / "build/release"
     if not (build / "CMakeCache.txt").exists():
@@ -94,6 +98,8 @@ def _search_in(file, path):
 
 def _notice(library):
     """The copyright file of the Debian package that a library is from; None if there is none."""
+    if not shutil.which("dpkg-query"):
+        return None
     for path in (library, pathlib.Path("/usr") / library.relative_to("/")):
         found = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True, check=False).stdout
         if found:

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -135,6 +136,10 @@ class Packages(unittest.TestCase):
     def test_wrong_settings(self):
         with self.assertRaisesRegex(SystemExit, "no distribution 'tessera-backend-none'.*tessera-backend-ptx"):
             build_backend.build_wheel(self.folder, {"distribution": "tessera-backend-none"})
+        with self.assertRaisesRegex(SystemExit, "build-dir=docs is no folder that CMake has configured"):
+            build_backend.build_wheel(self.folder, {"build-dir": "docs"})
+        with unittest.mock.patch.dict(os.environ, PATH=str(self.folder)), self.assertRaisesRegex(SystemExit, "cmake is not installed"):
+            build_backend.build_wheel(self.folder)
 
 
 if __name__ == "__main__":
