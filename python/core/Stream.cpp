@@ -52,6 +52,21 @@ Stream *make(Context &context) {
   return stream;
 }
 
+void meet(Stream &s, tsr_status_t status, const std::string &said) {
+  if (s.failure != TSR_SUCCESS) return; // the first one counts
+  s.failure = status;
+  *s.said = said;
+}
+
+/// Reports a failure that the thread before has not heard of.
+void reportLeft(Stream &s) {
+  const tsr_status_t status = tsrStreamQuery(s.handle);
+  if (status != TSR_SUCCESS && status != TSR_NOT_READY) meet(s, status, tsrLastError());
+  if (s.failure == TSR_SUCCESS) return;
+  raiseSaid(std::exchange(s.failure, TSR_SUCCESS), *s.said);
+  PyErr_WriteUnraisable(objectOf(s));
+}
+
 /// A stream for this thread: the context's default one, one that a thread has left, or a new one.
 Stream *take(Context &context) {
   Stream *found = nullptr;
@@ -62,18 +77,13 @@ Stream *take(Context &context) {
     bool isTaken = false;
     if (!found && !s->isOwner && s->isTaken.compare_exchange_strong(isTaken, true)) found = s;
   }
+  if (found) reportLeft(*found);
   if (!found && !hasDefault && (found = blank(context))) found->handle = context.stream;
   if (!found) found = make(context);
   if (!found) return nullptr;
   found->isTaken = true;
   ofThread.own.push_back(found);
   return found;
-}
-
-void meet(Stream &s, tsr_status_t status, const std::string &said) {
-  if (s.failure != TSR_SUCCESS) return; // the first one counts
-  s.failure = status;
-  *s.said = said;
 }
 
 bool isMine(const Stream &s) {

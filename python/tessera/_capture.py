@@ -129,8 +129,10 @@ def check(function: Any, decorator: str) -> types.FunctionType:
 
 def literal(value: Any) -> str | None:
     """A constant as the language writes it; None for an object that is none."""
-    if isinstance(value, (bool, str)):
+    if isinstance(value, bool):
         return repr(value)
+    if isinstance(value, str):
+        return repr(str(value))
     if isinstance(value, int):
         return repr(int(value))
     if isinstance(value, float):
