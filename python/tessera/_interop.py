@@ -136,25 +136,32 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     return asarray(values.astype(_NUMPY.get(kind.name, "float32")), kind)
 
 
+def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
+    if not hasattr(x, "shape") or dtype is None and not hasattr(x, "dtype"):
+        raise ArgumentError(f"expected an array, found {type(x).__name__}", "E_ARG_TYPE", "pass its shape to ts.zeros, ts.full, ...")
+    return tuple(x.shape), x.dtype if dtype is None else dtype
+
+
 @entry
 def empty_like(x: Any, dtype: Any = None) -> _core.Array:
     """An array of x's shape whose elements are undefined."""
-    return empty(x.shape, x.dtype if dtype is None else dtype)
+    return empty(*_like(x, dtype))
 
 
 @entry
 def zeros_like(x: Any, dtype: Any = None) -> _core.Array:
     """Zeros of x's shape and dtype."""
-    return zeros(x.shape, x.dtype if dtype is None else dtype)
+    return zeros(*_like(x, dtype))
 
 
 @entry
 def ones_like(x: Any, dtype: Any = None) -> _core.Array:
     """Ones of x's shape and dtype."""
-    return ones(x.shape, x.dtype if dtype is None else dtype)
+    return ones(*_like(x, dtype))
 
 
 @entry
 def full_like(x: Any, value: Any, dtype: Any = None) -> _core.Array:
     """An array of x's shape and dtype whose elements are all `value`."""
-    return full(x.shape, value, x.dtype if dtype is None else dtype)
+    shape, kind = _like(x, dtype)
+    return full(shape, value, kind)

@@ -179,6 +179,9 @@ class Sizes(Case):
         self.assertIsInstance(self.refused("TSR_EOOM", lambda: ts.empty(2 ** 45)), MemoryError)
         self.refused("E_ARG_DTYPE", lambda: ts.zeros(3, "f77"))
         self.refused("E_ARG_RANGE", lambda: ts.arange(0, 3, 0))
+        for call in (ts.empty_like, ts.zeros_like, ts.ones_like, lambda x: ts.full_like(x, 1)):
+            self.refused("E_ARG_TYPE", lambda: call(3), "found int")
+            self.assertEqual(call(np.ones((2, 3), "f4")).shape, (2, 3))
 
 
 class Objects(Case):
