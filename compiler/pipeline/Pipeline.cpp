@@ -28,6 +28,7 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());
   pm.addNestedPass<graph::FuncOp>(createGraphOwnStorage());
+  pm.addPass(createScheduleDropFills());
   // 2. Tiling & Scheduling, the decisions: a mapper's first, because a library's product cannot be fused,
   // then groups and attributes, which can be edited in the IR's text.
   pm.addNestedPass<graph::FuncOp>(createScheduleChooseVariants());

@@ -149,7 +149,58 @@ def choices():
     yield case("where/nested", x, "ts.sum(ts.where(x > 0.5, 2, ts.where(x > 0.0, 1, 0)), axis=-1)", lambda x: np.where(x > 0.5, 2, (x > 0) * 1).sum(-1), SIZES[:3], "i64", family="composed")
 
 
+# A kernel that a function calls on zeros: what it is named after, its stores of y [M, N], and what y is then, from x [M, N], r [K, N]
+# and c [M, K]. Elements that no store writes, or that are masked, stay 0.
+GRID = "    for m in ts.tile.parallel(0, M, 4):\n        for n in ts.tile.parallel(0, N, 16):\n            "
+FILLED = [
+    ("tiles", GRID + "y[m:m+4, n:n+16] = x[m:m+4, n:n+16] * 2.0", lambda x, r, c: x * 2),
+    ("rows", "    for m in ts.tile.parallel(0, M, 4):\n        s = ts.tile.zeros((4,))\n        for n in ts.tile.range(0, N, 16):\n            s += ts.tile.row_sum(x[m:m+4, n:n+16])\n"
+     "        for n in ts.tile.range(0, N, 16):\n            y[m:m+4, n:n+16] = x[m:m+4, n:n+16] - s[:, None]", lambda x, r, c: x - x.sum(1, keepdims=True)),
+    ("product", GRID + "acc = ts.tile.zeros((4, 16))\n            for k in ts.tile.range(0, K, 8):\n                acc = ts.tile.mma(c[m:m+4, k:k+8], r[k:k+8, n:n+16], acc)\n            y[m:m+4, n:n+16] = acc",
+     lambda x, r, c: c @ r),
+    ("last-product", GRID + "for k in ts.tile.range(0, K, 8):\n                y[m:m+4, n:n+16] = ts.tile.mma(c[m:m+4, k:k+8], r[k:k+8, n:n+16])",
+     lambda x, r, c: c[:, (c.shape[1] - 1) // 8 * 8:] @ r[(c.shape[1] - 1) // 8 * 8:] if c.shape[1] else x * 0),
+    ("transposed", GRID + "y[m:m+4, n:n+16] = x[m:m+4, n:n+16].T.T", lambda x, r, c: x),
+    ("lanes", "    i = ts.tile.linear_id()\n    if i < M * N:\n        y[i // N, i % N] = x[i // N, i % N] + 1.0", lambda x, r, c: x + 1),
+    ("constant", GRID + "y[m:m+4, n:n+16] = ts.tile.full((4, 16), 3.0, ts.f32)", lambda x, r, c: x * 0 + 3),
+    ("masked", GRID + "v = x[m:m+4, n:n+16]\n            y[m:m+4, n:n+16] = ts.tile.mask(v, v > 0.0)", lambda x, r, c: np.maximum(x, 0)),
+    ("shorter", GRID + "y[m:m+4, n:n+16] = r[m:m+4, n:n+16]", lambda x, r, c: np.pad(r, ((0, max(len(x) - len(r), 0)), (0, 0)))[:len(x)]),
+    ("swapped", GRID + "y[m:m+4, n:n+16] = x[n:n+4, m:m+16]",
+     lambda x, r, c: np.array([[x[n // 16 * 16 + m % 4, m // 4 * 4 + n % 16] if n // 16 * 16 + m % 4 < len(x) and m // 4 * 4 + n % 16 < x.shape[1] else 0 for n in range(x.shape[1])] for m in range(len(x))])),
+    ("shifted", GRID + "y[m+1:m+5, n:n+16] = x[m:m+4, n:n+16]", lambda x, r, c: np.pad(x, ((1, 0), (0, 0)))[:-1]),
+    ("apart", "    for m in ts.tile.parallel(0, M, 4):\n        for n in ts.tile.parallel(0, N, 16):\n            y[m:m+4, n:n+8] = x[m:m+4, n:n+8]", lambda x, r, c: np.where(np.arange(x.shape[1]) % 16 < 8, x, 0)),
+    ("diagonal", "    for m in ts.tile.parallel(0, M, 1):\n        y[m, m] = x[m, m] * 2.0", lambda x, r, c: np.where(np.eye(*x.shape) > 0, x * 2, 0)),
+    ("branch", GRID + "if m > 0:\n                y[m:m+4, n:n+16] = x[m:m+4, n:n+16]", lambda x, r, c: np.where(np.arange(len(x))[:, None] > 3, x, 0)),
+    ("first-row", "    for n in ts.tile.parallel(0, N, 16):\n        y[0, n:n+16] = x[0, n:n+16]", lambda x, r, c: np.where(np.arange(len(x))[:, None] == 0, x, 0)),
+    ("no-iterations", GRID + "for k in ts.tile.range(0, K, 8):\n                y[m:m+4, n:n+16] = x[m:m+4, n:n+16]", lambda x, r, c: x if len(r) else x * 0),
+    ("gathered", GRID + "y[m:m+4, n:n+16] = x[m + ts.tile.arange(4) * 2, n:n+16]",
+     lambda x, r, c: np.array([x[m // 4 * 4 + m % 4 * 2] if m // 4 * 4 + m % 4 * 2 < len(x) else x[0] * 0 for m in range(len(x))]).reshape(x.shape)),
+    ("one-row", GRID + "y[m:m+4, n:n+16] = ts.tile.broadcast(r[m:m+1, n:n+16], (4, 16))", lambda x, r, c: np.array([r[m // 4 * 4] if m // 4 * 4 < len(r) else x[0] * 0 for m in range(len(x))]).reshape(x.shape)),
+]
+
+
+def fills():
+    for name, stores, reference in FILLED:
+        p = program(f"composed/fill/{name}", f'''@ts.kernel
+def k(x: ts.Tensor["M", "N", ts.f32], r: ts.Tensor["K", "N", ts.f32], c: ts.Tensor["M", "K", ts.f32], y: ts.Tensor["M", "N", ts.f32]):
+{stores}
+
+@ts.jit
+def f(x: ts.Tensor["M", "N", ts.f32], r: ts.Tensor["K", "N", ts.f32], c: ts.Tensor["M", "K", ts.f32]):
+    y, z = ts.zeros((M, N)), ts.zeros((M, N))
+    k(x, r, c, y)
+    k(x * 1.0, r, c, z)
+    return y, z + 0.0 * x
+''', kernel="f")
+        for seed, (m, n, k) in enumerate([(6, 37, 9), (4, 16, 8), (13, 5, 3), (1, 1, 1), (5, 20, 0)]):
+            x, r, c = (np.rint(random("f32", shape, 9 * seed + i)) for i, shape in enumerate(((m, n), (k, n), (m, k))))
+            y = want("f32", reference(x, r, c), ulps=1)
+            p.run({"M": m, "N": n, "K": k}, {"x": ("f32", x), "r": ("f32", r), "c": ("f32", c)}, {"result0": y, "result1": y})
+        yield p
+
+
 def programs():
+    yield from fills()
     yield from choices()
     yield from losses()
     yield from attentions()

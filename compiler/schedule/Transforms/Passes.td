@@ -3,6 +3,14 @@
 #define TESSERA_SCHEDULE_PASSES
 include "mlir/Pass/PassBase.td"
 
+def ScheduleDropFills : Pass<"schedule-drop-fills", "::mlir::ModuleOp"> {
+  let summary = "Leaves out the elements of tensors that a launch overwrites";
+  let description = [{
+    An operand that a launch only writes becomes `graph.empty` if the kernel's programs store every element of it.
+  }];
+  let dependentDialects = ["::tessera::graph::GraphDialect"];
+}
+
 def ScheduleChooseVariants : Pass<"schedule-choose-variants", "::tessera::graph::FuncOp"> {
   let summary = "Attaches the decisions of a mapper to the operations they are about";
   let description = [{

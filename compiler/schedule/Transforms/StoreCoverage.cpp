@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/StoreCoverage.h"
+#include "compiler/tile/IR/TileBounds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -21,9 +22,133 @@ std::optional<int64_t> constantOf(Value v) {
   return std::nullopt;
 }
 
+/// Checks that a tile has a value wherever the tensor that it is stored to is in bounds.
+class PresenceCheck {
+public:
+  explicit PresenceCheck(tile::StoreOp store) : kernel_(store->getParentOfType<KernelOp>()) {
+    auto names = kernel_.getParam(store.getView()).getDims().getAsRange<StringAttr>();
+    for (auto [start, extent, name] : llvm::zip_equal(store.getStarts(), store.getExtents(), names))
+      (extent > 0 ? axes_ : indices_).push_back({Place::Along, start, name.getValue()});
+  }
+
+  bool run(tile::StoreOp store) {
+    return !store.getFlags() && store.getLower().empty() && isPresent(store.getValue(), axes_);
+  }
+
+private:
+  /// Where an axis of a value is: along a dim of the stored tensor, combined before it is stored (what is
+  /// masked does not count there), or repeated from one element.
+  struct Place {
+    enum : uint8_t { Along, Combined, Repeated } kind;
+    Value start = {};
+    StringRef dim = {};
+    bool operator==(const Place &) const = default;
+  };
+  using Places = SmallVector<Place, 4>;
+
+  static bool isSame(const Place &place, Value start, StringRef dim) {
+    return place.dim == dim && tile::sameExpression(withoutCasts(place.start), withoutCasts(start));
+  }
+
+  bool isLoadPresent(tile::LoadOp load, const Places &axes) {
+    size_t next = 0;
+    auto names = kernel_.getParam(load.getView()).getDims().getAsRange<StringAttr>();
+    for (auto [start, extent, name] : llvm::zip_equal(load.getStarts(), load.getExtents(), names)) {
+      const StringRef dim = name.getValue();
+      int64_t length = 0;
+      if (std::optional<int64_t> first = constantOf(start); first && !dim.getAsInteger(10, length)) {
+        next += extent > 0;
+        if (*first < 0 || *first + std::max<int64_t>(extent, 1) > length) return false;
+      } else if (extent > 0) {
+        const Place &place = axes[next++];
+        if (place.kind == Place::Combined) continue;
+        if (place.kind != Place::Along || !isSame(place, start, dim)) return false;
+      } else {
+        auto isHere = [&, start = start](const Place &place) { return isSame(place, start, dim); };
+        if (llvm::none_of(indices_, isHere) && llvm::none_of(axes_, isHere)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool isPresent(Value v, const Places &axes) {
+    if (!isa<RankedTensorType>(v.getType())) return true;
+    if (auto arg = dyn_cast<BlockArgument>(v)) {
+      auto loop = dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp());
+      return loop && isCarriedPresent(loop, arg.getArgNumber() - 1, axes);
+    }
+    Operation *op = v.getDefiningOp();
+    auto all = [&](const Places &places) {
+      return llvm::all_of(op->getOperands(), [&](Value operand) { return isPresent(operand, places); });
+    };
+    if (auto load = dyn_cast<tile::LoadOp>(op)) return isLoadPresent(load, axes);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return isCarriedPresent(loop, cast<OpResult>(v).getResultNumber(), axes);
+    if (op->hasTrait<OpTrait::ConstantLike>() || isa<tile::IotaOp, tile::FillMaskedOp>(op)) return true;
+    if (op->hasTrait<OpTrait::Elementwise>() || isa<tile::CastOp, tile::WhereOp>(op)) return all(axes);
+    Places inner = axes;
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
+      inner.erase(inner.begin() + static_cast<int64_t>(expand.getAxis()));
+    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+      inner.insert(inner.begin() + static_cast<int64_t>(reduce.getAxis()), {Place::Combined});
+    } else if (isa<tile::TransposeOp>(op)) {
+      std::swap(inner[inner.size() - 1], inner[inner.size() - 2]);
+    } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
+      auto from = dyn_cast<RankedTensorType>(broadcast.getInput().getType());
+      if (!from) return true;
+      for (auto [place, extent] : llvm::zip_equal(inner, from.getShape()))
+        if (extent == 1) place = {Place::Repeated};
+    } else if (auto mma = dyn_cast<tile::MmaOp>(op)) {
+      auto factor = [&](Value x, const Place &row, const Place &column, bool transposed) {
+        return isa<RankedTensorType>(x.getType()) &&
+               isPresent(x, transposed ? Places{column, row} : Places{row, column});
+      };
+      return factor(mma.getA(), axes[0], {Place::Combined}, mma.getTransA()) &&
+             factor(mma.getB(), {Place::Combined}, axes[1], mma.getTransB()) && isPresent(mma.getAcc(), axes);
+    } else {
+      return false;
+    }
+    return all(inner);
+  }
+
+  /// A value that a loop carries: the one before the loop, and the one that each iteration gives.
+  bool isCarriedPresent(scf::ForOp loop, unsigned number, const Places &axes) {
+    auto [known, isNew] = carried_.try_emplace({loop, number}, axes);
+    if (!isNew) return known->second == axes; // as present as the others are
+    return isPresent(loop.getInitArgs()[number], axes) &&
+           isPresent(loop.getBody()->getTerminator()->getOperand(number), axes);
+  }
+
+  KernelOp kernel_;
+  Places axes_, indices_; // of the stored tensor
+  llvm::DenseMap<std::pair<Operation *, unsigned>, Places> carried_;
+};
+
 class CoverageCheck {
 public:
-  explicit CoverageCheck(KernelOp kernel) : kernel_(kernel) {}
+  /// Of the kernel's results, or of one tensor.
+  explicit CoverageCheck(KernelOp kernel, Value only = {}) : kernel_(kernel), only_(only) {}
+
+  /// Does each store happen in every program, with a value for every element?
+  bool isUnconditional() {
+    bool found = false, each = true;
+    auto isEach = [&](Operation *op, Value view) {
+      if (view != only_) return true;
+      found = true;
+      for (Operation *outer = op->getParentOp(); outer != kernel_; outer = outer->getParentOp())
+        if (!isa<GridOp, LanesOp>(outer) && !walks_.contains(outer)) return false;
+      return true;
+    };
+    kernel_.walk([&](Operation *op) {
+      if (auto store = dyn_cast<tile::StoreOp>(op))
+        each &= isEach(op, store.getView()) && (store.getView() != only_ || PresenceCheck(store).run(store));
+      else if (auto store = dyn_cast<tile::StoreElemOp>(op))
+        each &= isEach(op, store.getView()) && isLaneOfOne(store);
+      else if (isa<tile::ScatterOp>(op) && llvm::is_contained(op->getOperands(), only_))
+        each = false;
+    });
+    return found && each;
+  }
 
   std::string run() {
     llvm::SmallPtrSet<Value, 4> stored;
@@ -44,7 +169,15 @@ public:
   }
 
 private:
-  bool isResult(Value view) { return kernel_.getParam(view).isResult(); }
+  bool isResult(Value view) { return only_ ? view == only_ : kernel_.getParam(view).isResult(); }
+
+  /// A lane of a program of lanes stores the element of its number.
+  bool isLaneOfOne(tile::StoreElemOp store) {
+    auto lanes = store->getParentOfType<LanesOp>();
+    if (store.getView() != only_ || !lanes) return true;
+    return store.getIndices().size() == 1 &&
+           withoutCasts(store.getIndices()[0]) == lanes.getBody().getArgument(0);
+  }
 
   void fail(Value view, const std::string &what) {
     if (why_.empty()) why_ = "'" + kernel_.getParam(view).getName().str() + "' " + what;
@@ -54,6 +187,7 @@ private:
     auto names = kernel_.getParam(view).getDims().getAsRange<StringAttr>();
     for (Operation &op : kernel_.getBody().front())
       if (auto lanes = dyn_cast<LanesOp>(op)) return checkLanes(view, lanes.getCount().getExpr());
+    variables_.clear();
     for (auto [d, name] : llvm::enumerate(names))
       checkDim(view, d, name.getValue(), starts[d], extents.empty() ? 1 : std::max<int64_t>(extents[d], 1));
   }
@@ -85,8 +219,10 @@ private:
     }
     start = withoutCasts(start);
     // of concatenated tensors: the loop runs over one of them
-    auto sum = start.getDefiningOp<arith::AddIOp>();
+    auto sum = only_ ? arith::AddIOp() : start.getDefiningOp<arith::AddIOp>();
     auto variable = dyn_cast<BlockArgument>(sum ? withoutCasts(sum.getLhs()) : start);
+    if (variable && !variables_.insert(variable).second)
+      return fail(view, "is stored along a diagonal " + at);
     std::optional<int64_t> step;
     bool isWhole = false;
     Operation *walk = variable ? variable.getOwner()->getParentOp() : nullptr;
@@ -98,6 +234,7 @@ private:
           bound(grid.getFrom()).getExpr().asConstant() == 0 && (sum || bound(grid.getTo()).text() == dim);
     } else if (auto loop = dyn_cast_if_present<scf::ForOp>(walk);
                loop && variable == loop.getInductionVar()) {
+      walks_.insert(loop);
       step = constantOf(loop.getStep());
       isWhole =
           constantOf(loop.getLowerBound()) == 0 && (sum || isExtent(loop.getUpperBound(), view, d, dim));
@@ -120,11 +257,19 @@ private:
   }
 
   KernelOp kernel_;
+  Value only_;
   std::string why_;
+  llvm::SmallPtrSet<Operation *, 4> walks_; // loops along a stored tensor
+  llvm::SmallPtrSet<Value, 4> variables_;   // of the store that is checked
 };
 
 } // namespace
 
 std::string whyNotCovered(KernelOp kernel) { return CoverageCheck(kernel).run(); }
+
+bool overwrites(KernelOp kernel, Value view) {
+  CoverageCheck check(kernel, view);
+  return check.run().empty() && check.isUnconditional();
+}
 
 } // namespace tessera::schedule

@@ -11,4 +11,9 @@ namespace tessera::schedule {
 /// lane stores one element.
 std::string whyNotCovered(KernelOp kernel);
 
+/// Do the programs of any kernel store every element of the tensor `view`, an argument that it only writes?
+/// False also if that does not show: where a store is in a branch, or what it stores may be masked where the
+/// tensor is in bounds.
+bool overwrites(KernelOp kernel, mlir::Value view);
+
 } // namespace tessera::schedule
