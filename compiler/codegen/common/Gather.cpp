@@ -2,6 +2,7 @@
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -68,12 +69,46 @@ auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> 
     if (isRow) result.at.push_back(at.back());
     return result;
   }
-  result.addresses = first ? address(view.data, first, view.element) : view.data;
+  Value base = first ? address(view.data, first, view.element) : view.data;
+  result.addresses = base;
   if (!offsets) return result;
-  auto pointers = VectorType::get({lanes}, result.addresses.getType());
-  result.addresses = LLVM::GEPOp::create(b_, pointers, inMemoryElement(view.element), result.addresses,
-                                         ArrayRef<LLVM::GEPArg>{offsets});
+  auto pointers = VectorType::get({lanes}, base.getType());
+  result.addresses =
+      LLVM::GEPOp::create(b_, pointers, inMemoryElement(view.element), base, ArrayRef<LLVM::GEPArg>{offsets});
+  result.base = base;
+  result.offsets = offsets;
   return result;
+}
+
+/// Is the index along an axis of stride 1 computed from positions, as a border or a rotation computes it?
+/// Then most vectors of it are of neighbours.
+static bool isFromPositions(Value index, int depth = 32) {
+  if (!tile::isTile(index)) return true;
+  Operation *op = index.getDefiningOp();
+  if (!op || depth == 0 || op->getNumRegions() || isa<tile::LoadOp, tile::GatherOp>(op)) return false;
+  return llvm::all_of(op->getOperands(), [&](Value v) { return isFromPositions(v, depth - 1); });
+}
+
+/// Elements that turn out to be neighbours inside the tensor are one vector.
+Value TileLowering::loadNeighbours(Type element, const Gathered &g, int64_t lanes) {
+  Value first = lane(g.offsets, 0);
+  Vec<int64_t> positions(lanes);
+  std::iota(positions.begin(), positions.end(), 0);
+  Value follows = arith::AddIOp::create(
+      b_, splat(first, lanes),
+      arith::ConstantOp::create(
+          b_, DenseElementsAttr::get(cast<VectorType>(g.offsets.getType()), ArrayRef<int64_t>(positions))));
+  Value agree = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, g.offsets, follows);
+  Value all = vector::ReductionOp::create(b_, vector::CombiningKind::AND, both(agree, g.mask));
+  Type type = VectorType::get({lanes}, element.isInteger(1) ? element : inMemoryElement(element));
+  auto branch = scf::IfOp::create(b_, type, all, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  Value from = address(g.base, arith::IndexCastOp::create(b_, b_.getIndexType(), first), element);
+  scf::YieldOp::create(b_, loadStrided(element, from, 1, lanes));
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(b_, loadLanes(element, g.addresses, g.mask));
+  return branch.getResult(0);
 }
 
 /// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors if all of them are
@@ -102,6 +137,12 @@ Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes)
     Value inside = inRange(g.window->view, g.window->starts);
     return load(view.element, elementAddress(g.window->view, g.window->starts), 0, inside);
   }
+  auto isLine = [&](auto pair) {
+    auto [dim, index] = pair;
+    return tile::isTile(index) && isConstantIntValue(view.strides[dim], 1) && isFromPositions(index);
+  };
+  if (lanes > 1 && !isPacked(view.element) && llvm::any_of(llvm::enumerate(op.getIndices()), isLine))
+    return loadNeighbours(view.element, g, lanes);
   return loadLanes(view.element, g.addresses, g.mask);
 }
 

@@ -299,11 +299,13 @@ protected:
     Vec<Value> at;   // position in the window
     Value addresses; // vector of pointers; of a strided gather the pointer to the first element
     Value mask; // which of them are inside the tensor; of a strided gather i1: all are, and at that distance
+    Value base, offsets; // the addresses of lanes are `offsets` elements after `base`
   };
   /// `strided`, if given, describes a gather whose elements are to be read at a constant distance.
   Gathered gathered(Value memory, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
                     int64_t lanes, std::optional<tile::StridedDim> strided = {});
   Value evaluateGather(tile::GatherOp, Indices at, int64_t lanes);
+  Value loadNeighbours(Type element, const Gathered &, int64_t lanes);
   LogicalResult lowerScatter(tile::ScatterOp);
   LogicalResult lowerCopy(tile::CpAsyncOp);
   LogicalResult lowerBufferWrite(tile::BufferWriteOp);
