@@ -183,7 +183,8 @@ __asm__(".pushsection .note.tessera, \"a\", %note\n"
   add_custom_command(
     OUTPUT ${work}/manifest.bin DEPENDS ${work}/manifest.json ${TESSERA_PLUGIN_SCHEMA_FILE} VERBATIM
     COMMAND ${FLATC} --binary --size-prefixed -o ${work} ${TESSERA_PLUGIN_SCHEMA_FILE} ${work}/manifest.json)
-  set_source_files_properties(${work}/note.c PROPERTIES LANGUAGE C OBJECT_DEPENDS ${work}/manifest.bin)
+  set_source_files_properties(${work}/note.c PROPERTIES LANGUAGE C OBJECT_DEPENDS ${work}/manifest.bin
+                              SKIP_UNITY_BUILD_INCLUSION ON) # which would lose the dependence
 
   add_library(${target} MODULE ${P_SOURCES} ${work}/note.c)
   target_link_libraries(${target} PRIVATE ${P_LIBS})

@@ -107,13 +107,15 @@ struct Options {
   bool verbose = false, fuse = true;
 };
 
-/// Returns which of `shares` parts a program belongs to, by FNV-1a of its name: families enumerate dtypes and
-/// axes in order, so parts by index would contain a single dtype or axis.
+/// Returns which of `shares` parts a program belongs to, by FNV-1a of its name, mixed once more, since names
+/// that differ in a digit differ in few of its bits: families enumerate dtypes and axes in order, so parts by
+/// index would contain a single dtype or axis.
 size_t shareOf(std::string_view name, size_t shares) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return (hash >> 32) % shares; // the low bits of FNV are mixed least
+  hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15;
+  return (hash >> 32) % shares;
 }
 
 /// Parses "I/N" as {I - 1, N}.

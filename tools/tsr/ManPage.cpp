@@ -58,6 +58,7 @@ constexpr Entry environment[] = {
      "Its limit in bytes; K, M and G may follow. 1G where it is not set; 0 keeps nothing."},
     {"TESSERA_CRASH_DIR", "Where crash packs go; else below TMPDIR, else /tmp."},
     {"TESSERA_SUPERVISE", "Set to 0, commands run in one process, for debuggers: no crash packs."},
+    {"TESSERA_PYTHON_TRACEBACK", "full: the frames of the Python package stay in tracebacks."},
     {"NO_COLOR", "Set to anything but the empty string: no colours, unless --color says otherwise."},
 };
 
