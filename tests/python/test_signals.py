@@ -36,6 +36,12 @@ HEAD = textwrap.dedent("""
             timer.join()
             return took
         raise AssertionError("it ended before the signal")
+
+    def soon(call, after=0.2):
+        took = []
+        while not took or min(took) >= 0.12:  # 0.1 s; a busy machine may add to the first tries
+            took.append(interrupted(call, after))
+            assert len(took) < 6, took
 """)
 
 
@@ -55,17 +61,14 @@ class CtrlC(unittest.TestCase):
             x, y = np.zeros(160, "f4"), np.zeros(160, "f4")
             slow(x, y, 10)
             a, b = ts.zeros(160), ts.zeros(160)
-            limit = 0.2  # 0.1 s, and what a busy machine adds
-            took = interrupted(lambda: slow(x, y, 200_000_000))
-            assert took < limit, took
+            soon(lambda: slow(x, y, 200_000_000))
             s = ts.Stream()
             with s:
                 slow(a, b, 200_000_000)
                 done = s.record()
             for wait in (b.numpy, s.synchronize, ts.runtime.synchronize, done.synchronize, lambda: s.synchronize(timeout=100),
                          lambda: memoryview(b), lambda: np.from_dlpack(b)):
-                took = interrupted(wait)
-                assert took < limit, (wait, took)
+                soon(wait)
             sys.stdout.flush()
             os._exit(0)  # the end of the interpreter waits for the work
         """)
@@ -93,11 +96,8 @@ class CtrlC(unittest.TestCase):
             text += [f"    x = ts.softmax(x * {i}.5 + ts.relu(x)) + ts.softmax(x)" for i in range(80)] + ["    return x"]
             module = ts.compile("\\n".join(text))
             x = np.ones((40, 50), "f4")
-            limit = 0.25
-            took = interrupted(lambda: module.f(x), after=0.5)
-            assert took < limit, took
-            took = interrupted(lambda: module.f(x), after=0.3)
-            assert took < limit, took
+            soon(lambda: module.f(x), after=0.5)
+            soon(lambda: module.f(x), after=0.3)
             os._exit(0)
         """, TESSERA_CACHE_DIR="off")
 
@@ -136,7 +136,7 @@ class CtrlC(unittest.TestCase):
                 _, errors = p.communicate(timeout=60)
                 self.assertEqual(p.returncode, -signal.SIGINT, errors)
                 self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
-                self.assertLess(time.monotonic() - begin, 1.5, body)
+                self.assertLess(time.monotonic() - begin, 5, body)  # the work takes minutes
 
     def test_arrays_that_go_while_they_are_used(self):
         self.run_program("""
