@@ -35,9 +35,9 @@ struct TargetLimitSize : impl::TargetLimitSizeBase<TargetLimitSize> {
     }
     if (!largest) return;
     if (total > limit) {
-      InFlightDiagnostic error = mlir::emitError(largest->getLoc())
-                                 << "the program becomes about " << total
-                                 << " operations of machine code; at most " << limit << " are compiled";
+      InFlightDiagnostic error = mlir::emitError(largest->getLoc()) << "the program becomes about " << total
+                                                                    << " operations of machine code; at most "
+                                                                    << limit.getValue() << " are compiled";
       setCode(error, "E_IR_SIZE");
       signalPassFailure();
     } else if (size_t bytes = kCompilationBytes + size_t(total) * kOperationBytes; !canMap(bytes)) {
