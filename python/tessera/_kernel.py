@@ -144,6 +144,7 @@ class Kernel(_core.Kernel):
 class _AnyRank(Kernel):
     """A graph function with ... in its types: a kernel for each number of dims that it stands for."""
 
+    @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for name, value in (*zip(self._parameters, args), *kwargs.items()):
             entries = getattr(self._annotation(name), "entries", ())
@@ -264,7 +265,11 @@ class Compiled:
         """The text of the kernel at one level: graph, schedule, tile, target or asm."""
         if level not in _LEVELS:
             raise ArgumentError(f"there is no level '{level}'", "E_LEVEL_UNKNOWN", "levels are graph, schedule, tile, target, asm")
-        return IR(_core.inspect(self._text, self._options, _LEVELS[level]), self, level)
+        try:
+            return IR(_core.inspect(self._text, self._options, _LEVELS[level]), self, level)
+        except Exception:
+            self.kernel._read = None  # the next try sees what its names refer to then
+            raise
 
     @method
     def save(self, path: str) -> None:
@@ -491,6 +496,6 @@ def load(path: str) -> Module:
     """The kernels and graph functions of a bundle. The compiler is not needed. Parameters are in the order of the ABI: tensors, then
     scalars. A kernel returns its results, but no parameter.
 
-    Raises ts.Error with a code E_BUNDLE_* if the file is no bundle, or has no code for this machine."""
+    Raises ts.Error: TSR_EIO if the file cannot be read, E_BUNDLE_* if it is no bundle or has no code for this machine."""
     codes = _core.load_bundle(str(path))
     return Module({code.info[0]: _of_code(code) for code in codes})

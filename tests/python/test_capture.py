@@ -441,11 +441,12 @@ class Capture(unittest.TestCase):
         exec(compile(text, "<later>", "exec"), space)
         x = np.ones(3, "f4")
         space["K"] = "a text"
-        for call in (lambda: space["f"](x), lambda: space["k"].jit()):
+        for call in (lambda: space["f"](x), lambda: space["k"].jit(), lambda: space["k"].inspect_ir("tile")):
             with self.assertRaises(ts.CompileError):
                 call()
         space["K"] = 3.0
         np.testing.assert_array_equal(space["f"](x), 3)
+        space["k"].inspect_ir("tile")
         space["k"].jit()
 
 

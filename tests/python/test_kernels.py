@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import traceback
 import unittest
 
 import numpy as np
@@ -65,6 +66,10 @@ class Calls(unittest.TestCase):
             np.testing.assert_array_equal(halved(x, w), (x[..., :3] + x[..., 3:]) * w)
             np.testing.assert_array_equal(halved(w=w, x=x), (x[..., :3] + x[..., 3:]) * w)
         self.assertEqual(halved(ts.ones((2, 2, 6)), ts.ones(3)).shape, (2, 2, 3))
+        try:
+            halved(floats(4, 7), w)
+        except ts.ArgumentError as e:
+            self.assertEqual([frame.name for frame in traceback.extract_tb(e.__traceback__)], ["test_any_number_of_dims"])
         self.assertIn("graph.", halved.jit(**{"...": 2}).inspect_ir("graph"))
         for code, call in (("E_ARG_RANK", lambda: halved(np.full((), 1, "f4"), w)), ("E_ARG_SHAPE", lambda: halved(floats(4, 7), w)),
                            ("E_ARG_MISSING", lambda: halved(floats(4, 6))), ("E_ARG_TYPE", lambda: halved("x", w))):
