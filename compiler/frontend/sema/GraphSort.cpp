@@ -106,7 +106,7 @@ public:
     t_.line(0, "import tessera as ts");
     writeKeys();
     t_.line(0, "@ts.kernel").line(0, "def ", name_, "(", parameters, "):");
-    if (isLong_) t_.line(1, "h = ts.tile.alloc_shared((", std::max(digits_, kCounts), ", 256), ts.i32)");
+    if (isLong_) t_.line(1, "h = ts.tile.alloc_shared((", std::max(digits_, kCounts + 1), ", 256), ts.i32)");
     t_.line(1, "for r in ts.tile.parallel(0, R):");
     if (tiles_.size() == 1 && !isLong_) {
       writeTile(2, tiles_.front());
@@ -175,6 +175,7 @@ private:
   void writeTile(int depth, int64_t tile) {
     const std::string flag = isDescending_ ? "True" : "False", x = "x[r, 0:" + std::to_string(tile) + "]";
     const std::string place = "[r, 0:" + std::to_string(tile) + "]";
+    if (isWide_ && hasPositions() && tile == kTiles[0]) return writeRanks(depth, tile);
     if (function_ == FunctionId::TopK) {
       t_.line(depth, "v, at = ts.tile.topk(", x, ", ", k_, ", largest=", flag, ")");
       t_.line(depth, "y[r, 0:", k_, "] = v").line(depth, "o[r, 0:", k_, "] = at");
@@ -183,6 +184,17 @@ private:
     } else {
       t_.line(depth, "o", place, " = ts.tile.argsort(", x, ", descending=", flag, ")");
     }
+  }
+
+  /// Sorts few elements by the number of those that come before each: fewer steps than five sorts. topk drops
+  /// ranks past its results.
+  void writeRanks(int depth, int64_t tile) {
+    t_.line(depth, "few = x[r, 0:", tile, "]").line(depth, "own = key(few)[:, None]");
+    t_.line(depth, "others = key(few)[None, :]").line(depth, "place = ts.tile.arange(", tile, ")");
+    t_.line(depth, "before = (others < own) | ((others == own) & (place[None, :] < place[:, None]))");
+    t_.line(depth, "rank = ts.tile.sum(ts.tile.cast(before, ts.i32), axis=1)");
+    if (function_ == FunctionId::TopK) t_.line(depth, "y[r, rank] = few");
+    t_.line(depth, "o[r, rank] = place");
   }
 
   bool hasPositions() const { return function_ != FunctionId::Sort; }
@@ -287,11 +299,15 @@ private:
       t_.line(depth + 2, "h[0:", kCounts, ", :] = ts.tile.zeros((", kCounts, ", 256), ts.i32)")
           .line(depth + 2, all);
       t_.line(depth + 3, "s = key(x[r, i])").line(depth + 3, e);
-      if (!isFirst) t_.line(depth + 3, "if (e >> ", shift + 8, ") == prefix:");
-      const int inner = depth + (isFirst ? 3 : 4);
-      t_.line(inner, "c = ", isFlipped ? "((e >> " : "(e >> ", shift,
+      t_.line(depth + 3, "c = ", isFlipped ? "((e >> " : "(e >> ", shift,
               isFlipped ? ") & 255) ^ 128" : ") & 255");
-      t_.line(inner, "u = i & ", kCounts - 1).line(inner, "h[u, c] = h[u, c] + 1");
+      // Those of other digits before are counted apart: a branch would be as good as random.
+      if (isFirst)
+        t_.line(depth + 3, "u = i & ", kCounts - 1);
+      else
+        t_.line(depth + 3, "u = ts.tile.where((e >> ", shift + 8, ") == prefix, i & ", kCounts - 1, ", ",
+                kCounts, ")");
+      t_.line(depth + 3, "h[u, c] = h[u, c] + 1");
       t_.line(depth + 2, "n = h[0:", kCounts, ", :]").line(depth + 2, "h[0, :] = ts.tile.sum(n, axis=0)");
       t_.line(depth + 2, "while left > h[0, d]:");
       t_.line(depth + 3, "left = left - h[0, d]").line(depth + 3, "d = d + 1");
