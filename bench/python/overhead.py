@@ -192,7 +192,7 @@ def main():
             f"cores, {versions}, at a load average of {load:.1f} before it began.\n\n"
             "Calls of a kernel on arrays of 16 elements, timed one by one and in turns. With arrays of NumPy and PyTorch a call waits for its\n"
             "result, with `ts.Array` it only queues; the C ABI does the same. The last column is the difference of the medians.\n"
-            "The last rows are of new processes that have imported NumPy.\n\n" + "\n".join(table(rows)) + "\n")
+            "The last two rows are of new processes; that of the call has imported NumPy before.\n\n" + "\n".join(table(rows)) + "\n")
     return 0
 
 
