@@ -5,6 +5,7 @@ The files come from a CMake build: build/release if it is there, else build/whee
 
     distribution=tessera-backend-ptx    that wheel, with one plugin, in place of tessera itself
     build-dir=DIR                       take the files from this build as it is; nothing is compiled
+    compression=0..9                    of the wheel: 0 is quick and large; 6 unless given
 
 `build_backend.py OUT` builds all of them. docs/packages.md describes the wheels.
 """
@@ -44,6 +45,13 @@ def _distribution(settings):
     if name not in (PROJECT["name"], *PLUGINS):
         raise SystemExit(f"build_backend: there is no distribution '{name}': they are {', '.join((PROJECT['name'], *PLUGINS))}")
     return name
+
+
+def _compression(settings):
+    level = (settings or {}).get("compression", "6")
+    if level not in tuple("0123456789"):
+        raise SystemExit(f"build_backend: compression={level}: expected a digit")
+    return int(level)
 
 
 def _built(settings, component):
@@ -159,7 +167,7 @@ def _tag(name):
     return ("cp311-abi3" if name == PROJECT["name"] else "py3-none") + "-linux_x86_64"
 
 
-def _write(directory, name, files, extra=()):
+def _write(directory, name, files, settings, extra=()):
     """Writes a wheel of files, path -> contents or the path of a file; its name."""
     tag = _tag(name)
     folder, info = _info(name, tag)
@@ -167,11 +175,11 @@ def _write(directory, name, files, extra=()):
     files = {**files, **{f"{folder}/{key}": text for key, text in info.items()}}
     wheel = f"{name.replace('-', '_')}-{VERSION}-{tag}.whl"
     record = []
-    with zipfile.ZipFile(pathlib.Path(directory) / wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(pathlib.Path(directory) / wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=_compression(settings)) as archive:
         def add(path, data, mode):
             entry = zipfile.ZipInfo(path)  # of 1980: the same files give the same wheel
-            entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
+            entry.external_attr = (0o100000 | mode) << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, archive.compresslevel)
 
         for path, source in sorted(files.items()):
             is_file = isinstance(source, pathlib.Path)
@@ -189,14 +197,14 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         folder = pathlib.Path(folder)
         notices = _stage(config_settings, folder)
         files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-        return _write(wheel_directory, name, files, notices)
+        return _write(wheel_directory, name, files, config_settings, notices)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """A path to the package of the build tree, whose modules are links to the sources."""
     name = _distribution(config_settings)
     build = _built(config_settings, "wheel")
-    return _write(wheel_directory, name, {f"{name}-editable.pth": f"{build / 'python'}\n".encode()})
+    return _write(wheel_directory, name, {f"{name}-editable.pth": f"{build / 'python'}\n".encode()}, config_settings)
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

@@ -32,7 +32,7 @@ class Packages(unittest.TestCase):
         cls.wheels, cls.venv = cls.folder / "wheels", cls.folder / "venv"
         cls.wheels.mkdir()
         for name in (None, *build_backend.PLUGINS):
-            settings = {"build-dir": cls.build, **({"distribution": name} if name else {})}
+            settings = {"build-dir": cls.build, "compression": "0", **({"distribution": name} if name else {})}
             wheel = cls.wheels / build_backend.build_wheel(cls.wheels, settings)
             unpacked = sum(entry.file_size for entry in zipfile.ZipFile(wheel).infolist())
             print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, {unpacked:,} unpacked", file=sys.stderr)
@@ -90,7 +90,7 @@ class Packages(unittest.TestCase):
 
     def test_from_the_tree(self):
         before = self.files()
-        self.pip("install", "--config-settings", f"build-dir={self.build}", ROOT)
+        self.pip("install", "--config-settings", f"build-dir={self.build}", "--config-settings", "compression=0", ROOT)
         self.uses()
         self.pip("uninstall", "-y", "tessera")
         self.assertEqual(self.files() - before, set())
@@ -112,7 +112,8 @@ class Packages(unittest.TestCase):
                           "python/tessera/__init__.py", "python/tessera/py.typed", "core/CMakeLists.txt", "LICENSE"} - names, set())
         self.assertEqual([path for path in names if path.startswith("build/")], [])
         before = self.files()
-        self.pip("install", "--no-build-isolation", "--config-settings", f"build-dir={self.build}", self.folder / name)
+        self.pip("install", "--no-build-isolation", "--config-settings", f"build-dir={self.build}", "--config-settings",
+                 "compression=0", self.folder / name)
         self.uses()
         self.pip("uninstall", "-y", "tessera")
         self.assertEqual(self.files() - before, set())
@@ -120,7 +121,7 @@ class Packages(unittest.TestCase):
     def test_wheels_are_reproducible_and_complete(self):
         again = self.folder / "again"
         again.mkdir()
-        settings = {"build-dir": self.build, "distribution": "tessera-backend-ptx"}
+        settings = {"build-dir": self.build, "compression": "0", "distribution": "tessera-backend-ptx"}
         name = build_backend.build_wheel(again, settings)
         self.assertEqual((again / name).read_bytes(), (self.wheels / name).read_bytes())
         with zipfile.ZipFile(next(self.wheels.glob("tessera-*.whl"))) as wheel:
@@ -136,6 +137,8 @@ class Packages(unittest.TestCase):
     def test_wrong_settings(self):
         with self.assertRaisesRegex(SystemExit, "no distribution 'tessera-backend-none'.*tessera-backend-ptx"):
             build_backend.build_wheel(self.folder, {"distribution": "tessera-backend-none"})
+        with self.assertRaisesRegex(SystemExit, "compression=10: expected a digit"):
+            build_backend.build_editable(self.folder, {"build-dir": self.build, "compression": "10"})
         with self.assertRaisesRegex(SystemExit, "build-dir=docs is no folder that CMake has configured"):
             build_backend.build_wheel(self.folder, {"build-dir": "docs"})
         with unittest.mock.patch.dict(os.environ, PATH=str(self.folder)), self.assertRaisesRegex(SystemExit, "cmake is not installed"):
