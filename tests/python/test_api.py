@@ -2,7 +2,6 @@
 import ast
 import importlib
 import inspect
-import os
 import pathlib
 import re
 import subprocess
@@ -88,33 +87,6 @@ class Names(unittest.TestCase):
         self.assertIn("softmax(x, axis=-1)", pydoc.plain(pydoc.render_doc(ts.softmax)))
         for word in ("kernel(function", "dtype", "E_DECORATOR", "Kernel"):
             self.assertIn(word, pydoc.plain(pydoc.render_doc(ts.kernel)))
-
-
-def checker(name):
-    found = f"/usr/bin/{name}"
-    return unittest.skipUnless(os.path.exists(found), f"{name} is not installed (package mypy)")
-
-
-class Types(unittest.TestCase):
-    PACKAGE = str(pathlib.Path(ts.__file__).parent.parent)
-
-    def run_checker(self, *words, **env):
-        done = subprocess.run(words, cwd="/", capture_output=True, text=True,
-                              env={**os.environ, "MYPYPATH": self.PACKAGE, "MYPY_CACHE_DIR": os.devnull, **env})
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    @checker("mypy")
-    def test_samples_and_package(self):
-        samples = sorted((ROOT / "samples/python").glob("*/*.py"))
-        self.assertGreaterEqual(len(samples), 2)
-        for words in (("-p", "tessera"), samples):
-            with self.subTest(words):
-                self.run_checker("/usr/bin/mypy", "--strict", "--ignore-missing-imports", "--allow-subclassing-any", *words)
-
-    @checker("stubtest")
-    def test_stubs(self):
-        self.run_checker("/usr/bin/stubtest", "tessera", "--allowlist", pathlib.Path(__file__).parent / "stubtest.allow",
-                         "--ignore-unused-allowlist")
 
 
 if __name__ == "__main__":
