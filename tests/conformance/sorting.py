@@ -1,8 +1,8 @@
-"""sort, argsort, topk, flip and histogram: dtype x axis x extent, with ties, NaN, both zeros and tails, which stay masked."""
+"""sort, argsort, topk, flip, histogram and sums that count: dtype x axis x extent, with ties, NaN, both zeros and tails, which stay masked."""
 import numpy as np
 
 from cases import program, want
-from dtypes import DTYPES, FLOATS, INTS, limits, random, wrap
+from dtypes import DTYPES, FLOATS, INTS, limits, quantize, random, wrap
 
 NARROW = [*FLOATS, *INTS, "fp8_e5m2", "bool"]
 # (tile, sizes of the tensor): powers of two, others, one past; the tensor ends inside the tile or fills it.
@@ -206,6 +206,37 @@ def k(X: ts.Tensor["M", "N", ts.i32], H: ts.Tensor[{bins}, ts.i32]):
         yield p
 
 
+def counts():
+    """Sums that count, written out: what is compared may have another value, dtype or shape than the position of the bin."""
+    cases = [("u8", 256, "u8"), ("u8", 300, "u8"), ("u8", 512, "u8"), ("u8", 200, "u8"), ("i8", 128, "i8"), ("i8", 129, "i8"), ("i8", 256, "i8"),
+             ("i16", 300, "i16"), ("u16", 300, "i8", "u16"), ("i32", 256, "bool", "i32"), ("i32", 300, "i8", "i32"), ("i32", 300, "u8", "i64", "i32"),
+             ("i32", 4096, "f16", "i32"), ("i32", 300, "fp8_e4m3", "i32"), ("i64", 300, "i64"), ("u32", 300, "i16", "u32")]
+    for dtype, bins, *casts in cases:
+        position, values = f"ts.tile.arange({bins})", np.arange(bins)
+        for to in casts:
+            position, values = f"ts.tile.cast({position}, ts.{to})", values != 0 if to == "bool" else quantize(values, to)
+        p = program(f"count/{'-'.join([dtype, str(bins), *casts])}", f"""@ts.kernel
+def k(X: ts.Tensor["N", ts.{dtype}], H: ts.Tensor[{bins}, ts.i32]):
+    H[0:{bins}] = ts.tile.sum(ts.tile.cast(X[0:67][:, None] == {position}[None, :], ts.i32), axis=0)
+""")
+        for n in (0, 1, 50, 67):
+            x = random(dtype, (n,), 4)
+            x = wrap(np.where(x % 3 != 0, x % (bins + 3), x), dtype)
+            p.run({"N": n}, {"X": (dtype, x)}, {"H": want("i32", (x[:, None] == np.asarray(values)[None, :]).sum(0))})
+        yield p
+    # One element is compared, or there is one position, for all elements of the sum.
+    for name, x, position in (("element", "ts.tile.broadcast(X[0:1][:, None], (32, 64))", "ts.tile.broadcast(ts.tile.arange(64)[None, :], (32, 64))"),
+                              ("position", "ts.tile.broadcast(X[0:32][:, None], (32, 64))", "ts.tile.broadcast(ts.tile.arange(1)[None, :], (32, 64))"),
+                              ("matrix", "X[0:32][:, None] * ts.tile.full((1, 64), 1, ts.i32)", "ts.tile.arange(64)[None, :]")):
+        p = program(f"count/{name}", f"""@ts.kernel
+def k(X: ts.Tensor["N", ts.i32], H: ts.Tensor[64, ts.i32]):
+    H[0:64] = ts.tile.sum(ts.tile.cast({x} == {position}, ts.i32), axis=0)
+""")
+        x = np.arange(32) * 5 % 7
+        rows, bins = np.full(32, x[0]) if name == "element" else x, np.zeros(64, int) if name == "position" else np.arange(64)
+        yield p.run({"N": 32}, {"X": ("i32", x)}, {"H": want("i32", (rows[:, None] == bins).sum(0))})
+
+
 def programs():
     yield from sorts()
     yield from top()
@@ -213,3 +244,4 @@ def programs():
     yield from masked_positions()
     yield from flips()
     yield from histograms()
+    yield from counts()

@@ -3,7 +3,9 @@
 // For more bins than a vector holds, a table in memory is faster than a comparison of each element with each
 // bin.
 #include "mlir/IR/Matchers.h"
+#include "numerics/DType.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -15,12 +17,17 @@ template <typename Op> Op computedBy(Value v) {
   return tile::isTile(v) && !tile::inMemory(v) ? v.getDefiningOp<Op>() : Op();
 }
 
-/// Is it arange(n), cast to any integer that holds its elements?
-bool isPositions(Value v) {
-  while (auto cast = v.getDefiningOp<tile::CastOp>())
+/// Is it arange(bins), cast only to integers that hold all of its elements?
+bool isPositions(Value v, int64_t bins) {
+  while (auto cast = v.getDefiningOp<tile::CastOp>()) {
+    DType to = *parseDType(cast.getTo());
+    const int valueBits = info(to).bits - (isUnsigned(to) ? 0 : 1);
+    if (!isInt(to) || llvm::Log2_64_Ceil(static_cast<uint64_t>(bins)) > static_cast<unsigned>(valueBits))
+      return false;
     v = cast.getInput();
+  }
   auto iota = v.getDefiningOp<tile::IotaOp>();
-  return iota && matchPattern(iota.getStart(), m_Zero());
+  return iota && tile::tileType(v).getDimSize(0) == bins && matchPattern(iota.getStart(), m_Zero());
 }
 
 /// Returns x, a tile of shape [n, 1], of a sum over i that counts the elements x[i] equal to j; null for
@@ -36,9 +43,10 @@ Value countedBy(tile::ReduceOp op) {
   if (!hit || hit.getPredicate() != arith::CmpIPredicate::eq) return {};
   auto x = computedBy<tile::BroadcastOp>(hit.getLhs()), bins = computedBy<tile::BroadcastOp>(hit.getRhs());
   if (!x || !bins || !tile::isTile(x.getInput()) || !tile::isTile(bins.getInput())) return {};
-  auto column = bins.getInput().getDefiningOp<tile::ExpandDimsOp>();
-  bool isCount = tile::tileType(x.getInput()).getDimSize(1) == 1 && column && column.getAxis() == 0 &&
-                 isPositions(column.getInput());
+  ArrayRef<int64_t> hitShape = tile::tileType(op.getInput()).getShape();
+  auto row = bins.getInput().getDefiningOp<tile::ExpandDimsOp>();
+  bool isCount = tile::tileType(x.getInput()).getShape() == ArrayRef<int64_t>{hitShape[0], 1} && row &&
+                 row.getAxis() == 0 && isPositions(row.getInput(), hitShape[1]);
   return isCount ? x.getInput() : Value();
 }
 
@@ -53,12 +61,12 @@ bool KernelLowering::lowerCount(tile::ReduceOp op) {
   nest(table.shape, lanes,
        [&](Indices at, int64_t width) { storePlace(table, zeroOf(vectorOf(table.element, width)), at); });
   loop(0, count, 1, [&](Value i) {
-    Value key = evaluate(x, {i, constant(0)}, 0, {false});
-    Value limit = arith::ConstantOp::create(b_, b_.getIntegerAttr(key.getType(), bins));
-    Value isBin = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, key, limit);
+    Value element = evaluate(x, {i, constant(0)}, 0, {false});
+    // The number of bins may need a bit more than the element has. A negative element becomes a large key.
+    Value key = arith::IndexCastUIOp::create(b_, b_.getIndexType(), element);
+    Value isBin = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, key, constant(bins));
     // An element that is no bin adds 0 to the first one: a branch would be mispredicted.
-    Value bin = arith::SelectOp::create(b_, isBin, key, zeroOf(key.getType()));
-    Value address = placeAddress(table, arith::IndexCastOp::create(b_, b_.getIndexType(), bin).getResult());
+    Value address = placeAddress(table, arith::SelectOp::create(b_, isBin, key, constant(0)).getResult());
     Value counted = load(table.element, address, 0);
     store(table.element,
           arith::AddIOp::create(b_, counted, arith::ExtUIOp::create(b_, counted.getType(), isBin)), address);
