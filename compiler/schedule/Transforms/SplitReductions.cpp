@@ -147,7 +147,7 @@ private:
                             /*keep_dims=*/false, inParts ? b_.getI64IntegerAttr(kPart) : IntegerAttr());
   }
 
-  Value cast_(Value v, Type element) {
+  Value withElements(Value v, Type element) {
     auto type = Tensor::get(b_.getContext(), cast<Tensor>(v.getType()).getDims(), element);
     return v.getType() == type ? v : CastOp::create(b_, op_.getLoc(), type, v).getResult();
   }
@@ -157,7 +157,7 @@ private:
     const ReduceKind kind = op_.getKind();
     const bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Mean || kind == ReduceKind::Prod;
     auto narrow = dyn_cast<FloatType>(cast<Tensor>(x.getType()).getElementType());
-    if (adds && narrow && narrow.getWidth() < 32) x = cast_(x, b_.getF32Type());
+    if (adds && narrow && narrow.getWidth() < 32) x = withElements(x, b_.getF32Type());
     if (!inParts) return reduce(kind, x, false);
     const bool isMean = kind == ReduceKind::Mean;
     const IndexExpr extent = cast<Tensor>(x.getType()).getExtent(first_);
@@ -167,12 +167,12 @@ private:
     auto single = [&](Type element) { return Tensor::get(b_.getContext(), b_.getArrayAttr({}), element); };
     Value count = DimOp::create(b_, op_.getLoc(), single(b_.getI64Type()),
                                 tile::IndexExprAttr::get(b_.getContext(), extent));
-    count = cast_(count, cast<Tensor>(x.getType()).getElementType());
+    count = withElements(count, cast<Tensor>(x.getType()).getElementType());
     return BinaryOp::create(b_, op_.getLoc(), x.getType(), BinaryKind::Div, x, count);
   }
 
   void replaceBy(Value v) {
-    v = cast_(v, op_.getType().getElementType());
+    v = withElements(v, op_.getType().getElementType());
     if (v.getType() != op_.getType()) v = ReshapeOp::create(b_, op_.getLoc(), op_.getType(), v);
     op_.getResult().replaceAllUsesWith(v);
     op_.erase();
