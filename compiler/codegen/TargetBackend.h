@@ -41,9 +41,10 @@ struct Capabilities {
   int64_t vectorBytes = 0;                  // of a vector register; used if threads == 0
   int64_t vectorRegisters = 0;              // of that width
   std::optional<int64_t> lanesPerProgram{}; // iterations of a lane loop in one program; absent: the default
-  bool collapsesAxes = false;               // axes of elementwise groups become one where strides allow it
-  bool prefetches = false;                  // `prefetch` becomes an instruction
-  bool callsLibraries = false;              // a matrix product may be a call of a host library (BLAS)
+  // axes of elementwise groups become one where strides allow it, adjacent axes are reduced as one, in parts
+  bool collapsesAxes = false;
+  bool prefetches = false;     // `prefetch` becomes an instruction
+  bool callsLibraries = false; // a matrix product may be a call of a host library (BLAS)
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
   // of these, or to f32 or i32.
   std::vector<DType> narrowProducts{};

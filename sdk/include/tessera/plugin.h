@@ -609,8 +609,10 @@ typedef struct tsr_cg_target {
   uint32_t image_format;               /* TSR_IMAGE_* of compile's output; not TSR_IMAGE_HOST_KERNELS */
   uint32_t vector_bytes;               /* bytes per vector register: a power of two, 4 to 256 */
   uint32_t vector_registers;           /* number of such registers: 1 to 1024 */
-  uint8_t collapses_axes;              /* 1: axes of elementwise work may be collapsed into one; else 0 */
-  uint8_t reserved[3];                 /* 0 */
+  /* 1: axes of elementwise work may be collapsed into one, and adjacent axes reduced as one, in parts of a
+   * fixed size that programs of their own reduce; else 0. */
+  uint8_t collapses_axes;
+  uint8_t reserved[3]; /* 0 */
 } tsr_cg_target_t;
 
 /* The input of compile. All of it belongs to the caller and is valid during the call. */
