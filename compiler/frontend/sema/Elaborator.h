@@ -353,7 +353,8 @@ public:
   Value graphLaunch(const FunctionDecl &, const ast::Expr &);
   Value graphLaunch(const ModuleData &, const FunctionDecl &, std::vector<std::optional<Value>>,
                     const ast::Expr &);
-  /// Launches a kernel of the language's own: the only function of the text, whose name says what it does.
+  /// Launches a kernel of the language's own: the last function of the text, which may call those before it.
+  /// Kernels of one name are one kernel: the name tells apart texts that differ.
   Value graphLaunchOwn(const std::string &text, std::vector<std::optional<Value>>, const ast::Expr &call);
   /// A tensor whose elements are unspecified until a kernel writes them. A kernel that gets one reads only
   /// elements that it has written.

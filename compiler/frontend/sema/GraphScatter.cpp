@@ -2,18 +2,12 @@
 // tensor.
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/KernelText.h"
 #include <algorithm>
 
 namespace tessera::frontend::rules {
 
 namespace {
-
-std::string joined(const std::vector<std::string> &parts, const char *between) {
-  std::string out;
-  for (const std::string &part : parts)
-    out += (out.empty() ? "" : between) + part;
-  return out;
-}
 
 /// One scatter. A rule says which element of x each update replaces; the rest is common.
 class Scatter {
@@ -108,7 +102,8 @@ private:
       std::vector<std::string> extents;
       for (size_t d = 0; d < axes; ++d)
         extents.push_back("\"" + (dim + std::to_string(d)) + "\"");
-      return std::string(param) + ": ts.Tensor[" + joined(extents, ", ") + ", ts." + tessera::name(t) + "]";
+      return std::string(param) + ": ts.Tensor[" + joinedText(extents, ", ") + ", ts." + tessera::name(t) +
+             "]";
     };
     std::vector<std::string> factors, position;
     for (size_t d = 0; d < updateRank; ++d) {
@@ -121,30 +116,33 @@ private:
     for (const std::string &at : place)
       for (char c : "_" + at)
         if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') kernel += c;
-    std::string out = "import tessera as ts\n@ts.kernel\ndef " + kernel + "(" +
-                      tensor("x", "X", rank, dtype) + ", " + tensor("i", "I", indexRank, index) + ", " +
-                      tensor("u", "U", updateRank, dtype) + "):\n  l = ts.tile.linear_id()\n  if l < " +
-                      joined(factors, "*") + ":\n";
+    KernelText t;
+    t.line(0, "import tessera as ts").line(0, "@ts.kernel");
+    t.line(0, "def ", kernel, "(", tensor("x", "X", rank, dtype), ", ", tensor("i", "I", indexRank, index),
+           ", ", tensor("u", "U", updateRank, dtype), "):");
+    t.line(1, "l = ts.tile.linear_id()").line(1, "if l < ", joinedText(factors, "*"), ":");
     std::string rest = "l";
     for (size_t d = updateRank; d-- > 1;) {
-      out += "    p" + std::to_string(d) + " = (" + rest + ") % U" + std::to_string(d) + "\n";
-      out += "    q" + std::to_string(d) + " = (" + rest + ") // U" + std::to_string(d) + "\n";
+      t.line(2, "p", d, " = (", rest, ") % U", d).line(2, "q", d, " = (", rest, ") // U", d);
       rest = "q" + std::to_string(d);
     }
-    out += "    p0 = " + rest + "\n";
-    const std::string value = "u[" + joined(position, ", ") + "]", at = joined(place, ", ");
-    if (reduction_ == "none") return out + "    x[" + at + "] = " + value + "\n";
-    if (reduction_ ==
-        "mul") { // until no other lane has changed the element; bits, because a NaN is not equal to itself
+    t.line(2, "p0 = ", rest);
+    const std::string value = "u[" + joinedText(position, ", ") + "]", at = joinedText(place, ", ");
+    if (reduction_ == "none") {
+      t.line(2, "x[", at, "] = ", value);
+    } else if (reduction_ == "mul") {
+      // until no other lane has changed the element; bits, because a NaN is not equal to itself
       const std::string type = info(dtype).bits == 64 ? "ts.i64" : "ts.i32";
       auto bits = [&](const char *x) {
         return isFloat(dtype) ? "ts.tile.bitcast(" + std::string(x) + ", " + type + ")" : std::string(x);
       };
-      return out + "    v = " + value + "\n    old = x[" + at + "]\n    again = True\n    while again:\n" +
-             "      now = ts.tile.atomic_cas(x, (" + at + ",), old, old * v)\n" +
-             "      again = " + bits("now") + " != " + bits("old") + "\n      old = now\n";
+      t.line(2, "v = ", value).line(2, "old = x[", at, "]").line(2, "again = True").line(2, "while again:");
+      t.line(3, "now = ts.tile.atomic_cas(x, (", at, ",), old, old * v)");
+      t.line(3, "again = ", bits("now"), " != ", bits("old")).line(3, "old = now");
+    } else {
+      t.line(2, "ts.tile.atomic_", reduction_, "(x, (", at, ",), ", value, ")");
     }
-    return out + "    ts.tile.atomic_" + reduction_ + "(x, (" + at + ",), " + value + ")\n";
+    return t.str();
   }
 
   Elaborator &ctx_;
@@ -153,7 +151,7 @@ private:
   std::string reduction_;
 };
 
-std::string at(const std::vector<std::string> &indices) { return "i[" + joined(indices, ", ") + "]"; }
+std::string at(const std::vector<std::string> &indices) { return "i[" + joinedText(indices, ", ") + "]"; }
 std::string position(size_t d) { return "p" + std::to_string(d); }
 
 } // namespace

@@ -10,6 +10,7 @@
 // into the lower half of an i64 whose upper half is the key; those of 64-bit keys have a tensor of their own.
 #include "compiler/frontend/sema/CallRules.h"
 #include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/KernelText.h"
 #include <algorithm>
 #include <functional>
 #include <span>
@@ -31,24 +32,6 @@ DType sortedAs(DType t) {
   if (t == DType::TF32) return DType::F32;
   return isFloat(t) && info(t).bits < 16 ? DType::F16 : t;
 }
-
-/// The text of a kernel.
-class Text {
-public:
-  template <typename... Parts> Text &line(int depth, const Parts &...parts) {
-    text_.append(static_cast<size_t>(2 * depth), ' ');
-    (append(parts), ...);
-    text_ += '\n';
-    return *this;
-  }
-  const std::string &str() const { return text_; }
-
-private:
-  void append(const std::string &s) { text_ += s; }
-  void append(const char *s) { text_ += s; }
-  void append(int64_t n) { text_ += std::to_string(n); }
-  std::string text_;
-};
 
 /// Writes the kernel of one function, dtype and direction.
 class SortKernel {
@@ -343,7 +326,7 @@ private:
   bool isLong_ = false;              // may a row be longer than the tiles?
   bool hasSortedCandidates_ = false; // does topk take more than fits a tile?
   std::string name_;
-  Text t_;
+  KernelText t_;
 };
 
 /// Sorts the rows along `axis`; gives the results of the function.
