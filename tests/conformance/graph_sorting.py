@@ -3,7 +3,7 @@ ties, NaN, both zeros and the ends of the dtype's range, in either direction; ex
 import numpy as np
 
 from cases import program, want
-from dtypes import FLOATS, INTS, SMALL_FLOATS, quantize, random
+from dtypes import DTYPES, FLOATS, INTS, SMALL_FLOATS, quantize, random
 from sorting import data, order
 
 EVERY = [*FLOATS, *SMALL_FLOATS, *INTS, "bool"]
@@ -105,6 +105,34 @@ def long():
         yield p
 
 
+def nans():
+    """Each NaN becomes the positive one whose other bits are all 1, in either direction; argsort keeps their order."""
+    for dtype, bits in (("f32", "i32"), ("f64", "i64")):
+        for flag in (False, True):
+            p = program(f"graph_sorting/nans/{dtype}/{flag}", f"""@ts.kernel
+def bits(y: ts.Tensor["N", ts.{dtype}], z: ts.Tensor["N", ts.{bits}]):
+    for i in ts.tile.parallel(0, N, 32):
+        z[i:i+32] = ts.tile.bitcast(y[i:i+32], ts.{bits})
+
+@ts.jit
+def f({signature("N", dtype)}):
+    y = ts.sort(x, descending={flag})
+    v, o = ts.topk(x, 3, largest={flag})
+    z, w = ts.zeros(x.shape, ts.{bits}), ts.zeros((3,), ts.{bits})
+    bits(y, z)
+    bits(v, w)
+    return z, ts.argsort(x, descending={flag}), w, o
+""", kernel="f")
+            for n in (3, 9, 300, 5003):
+                x = random(dtype, (n,), n).astype(f"f{DTYPES[bits].bits // 8}")
+                x[:3] = np.array([0x7FC12345, 0xFFC00001, 0xFFFFFFFF], "u4").view("f4") if dtype == "f32" else np.array([0x7FF8123456789ABC, 0xFFF8000000000001, 2**64 - 1], "u8").view("f8")
+                o = order(x, 0, flag)
+                y = x[o].view(f"i{DTYPES[bits].bits // 8}")
+                y[n - 3:] = np.iinfo(y.dtype).max
+                p.run({"N": n}, {"x": (dtype, x)}, outputs((want(bits, y), want("i32", o), want(bits, y[:3]), want("i32", o[:3]))))
+            yield p
+
+
 def composed():
     """Operands that are computed, results that are used further, several sorts of one tensor, and updates of it."""
     cases = {
@@ -145,5 +173,5 @@ def f({signature("MN", "f32")}):
 
 
 def programs():
-    for family in (rows, axes, known, long, composed):
+    for family in (rows, axes, known, long, nans, composed):
         yield from family()

@@ -147,11 +147,11 @@ private:
     } else {
       t_.line(1, "return ts.tile.cast(", opposite, "v, ", wide, ")");
     }
-    t_.line(0, "def value(k):").line(1, "s = ", opposite, "ts.tile.cast(k, ", key, ")");
-    if (isFloat(dtype_))
-      t_.line(1, "s = s ^ ((s >> ", sign, ") & ", largest(), ")");
-    else if (isUnsigned(dtype_))
-      t_.line(1, "s = s ^ (-", largest(), " - 1)");
+    t_.line(0, "def value(k):").line(1, "k = ts.tile.cast(k, ", key, ")").line(1, "s = ", opposite, "k");
+    if (isFloat(dtype_)) t_.line(1, "s = s ^ ((s >> ", sign, ") & ", largest(), ")");
+    if (isFloat(dtype_) && isDescending_) // a NaN is positive in either order
+      t_.line(1, "s = ts.tile.where(k == ", largest(), ", k, s)");
+    if (isUnsigned(dtype_)) t_.line(1, "s = s ^ (-", largest(), " - 1)");
     t_.line(1, "return ts.tile.bitcast(s, ts.", name(dtype_), ")");
   }
 
@@ -176,7 +176,7 @@ private:
     t_.line(depth, "others = key(few)[None, :]").line(depth, "place = ts.tile.arange(", tile, ")");
     t_.line(depth, "before = (others < own) | ((others == own) & (place[None, :] < place[:, None]))");
     t_.line(depth, "rank = ts.tile.sum(ts.tile.cast(before, ts.i32), axis=1)");
-    if (function_ == FunctionId::TopK) t_.line(depth, "y[r, rank] = few");
+    if (function_ == FunctionId::TopK) t_.line(depth, "y[r, rank] = value(key(few))"); // a NaN as elsewhere
     t_.line(depth, "o[r, rank] = place");
   }
 

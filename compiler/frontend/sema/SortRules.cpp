@@ -76,11 +76,17 @@ Value keysOf(Elaborator &ctx, Value x, bool isDescending, Range loc) {
 
 Value elementsOf(Elaborator &ctx, Value keys, DType t, bool isDescending, Range loc) {
   const DType key = keyDType(t);
-  if (isDescending) keys = with(ctx, Op::Xor, std::move(keys), -1, loc);
-  if (isFloat(t)) { // the largest key, and its complement, are the bits of a NaN
-    Value x = bitsAs(ctx, orderedBits(ctx, std::move(keys), loc), t == DType::F64 ? t : DType::F32, loc);
-    return ctx.cast(std::move(x), t, loc);
+  if (isFloat(t)) {
+    const Value sorted = keys = once(ctx, std::move(keys), loc);
+    if (isDescending) keys = with(ctx, Op::Xor, std::move(keys), -1, loc);
+    Value bits = orderedBits(ctx, std::move(keys), loc);
+    if (isDescending) { // a NaN has the largest key, whose bits are also those of a NaN, in either order
+      Value isNaN = with(ctx, Op::Eq, sorted, largest(key), loc);
+      bits = ctx.select(std::move(isNaN), sorted, std::move(bits), loc);
+    }
+    return ctx.cast(bitsAs(ctx, std::move(bits), t == DType::F64 ? t : DType::F32, loc), t, loc);
   }
+  if (isDescending) keys = with(ctx, Op::Xor, std::move(keys), -1, loc);
   if (t == DType::Bool) return with(ctx, Op::Ne, std::move(keys), 0, loc);
   if (!isUnsigned(t)) return keys;
   return bitsAs(ctx, with(ctx, Op::Xor, std::move(keys), ~largest(key), loc), t, loc);
