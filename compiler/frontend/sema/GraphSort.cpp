@@ -64,6 +64,16 @@ public:
     bool isResult;
   };
 
+  /// The extent of a buffer's rows; nothing if it has no expression. Memory for passes is empty where the
+  /// rows fit a tile: `extent` times 1 or 0, because it is below 2^31.
+  std::optional<DimExpr> extentOf(const Buffer &b, const DimExpr &extent) const {
+    if (k_) return DimExpr(k_);
+    if (b.isResult || tiles_.empty()) return extent;
+    std::optional<DimExpr> sum = add(extent, DimExpr(INT32_MAX - tiles_.back()));
+    std::optional<DimExpr> isUsed = sum ? apply("floordiv", *sum, DimExpr(int64_t{1} << 31)) : sum;
+    return isUsed ? multiply(extent, *isUsed) : isUsed;
+  }
+
   /// In the order of the kernel's parameters.
   std::vector<Buffer> buffers() const {
     const bool isSort = function_ == FunctionId::Sort, isTop = function_ == FunctionId::TopK;
@@ -84,8 +94,7 @@ public:
   std::string text() {
     std::string parameters = "x: ts.Tensor[\"R\", \"N\", ts." + std::string(name(dtype_)) + "]";
     for (const Buffer &b : buffers())
-      parameters +=
-          ", " + b.name + ": ts.Tensor[\"R\", " + row() + ", ts." + std::string(name(b.dtype)) + "]";
+      parameters += ", " + b.name + ": ts.Tensor[\"R\", " + row(b) + ", ts." + name(b.dtype) + "]";
     t_.line(0, "import tessera as ts");
     writeKeys();
     t_.line(0, "@ts.kernel").line(0, "def ", name_, "(", parameters, "):");
@@ -112,7 +121,10 @@ private:
   /// Tables that topk counts digits in by turns, so that equal digits do not wait for each other.
   static constexpr int64_t kCounts = 4;
 
-  std::string row() const { return k_ ? std::to_string(k_) : "\"N\""; }
+  /// The extent of a buffer's rows in the text; P is N, or 0 where the rows fit a tile.
+  std::string row(const Buffer &b) const {
+    return k_ ? std::to_string(k_) : b.isResult || tiles_.empty() ? "\"N\"" : "\"P\"";
+  }
   std::string keyDType() const { return "ts.i" + std::to_string(info(dtype_).bits); }
   int64_t largest() const { return static_cast<int64_t>(~uint64_t(0) >> (65 - info(dtype_).bits)); }
 
@@ -228,8 +240,9 @@ private:
 
   /// Sorts `count` elements, which `first` reads, into the result.
   void writePasses(int depth, const std::string &count, const std::function<void(int)> &first) {
-    const std::string all = "for i in ts.tile.range(0, " + count + "):";
-    t_.line(depth, "h[0:", digits_, ", :] = ts.tile.zeros((", digits_, ", 256), ts.i32)").line(depth, all);
+    auto all = [](const std::string &n) { return "for i in ts.tile.range(0, " + n + "):"; };
+    t_.line(depth, "h[0:", digits_, ", :] = ts.tile.zeros((", digits_, ", 256), ts.i32)")
+        .line(depth, all(count));
     first(depth + 1);
     for (int64_t j = 0; j < digits_; ++j) {
       const std::string c = "c" + std::to_string(j), place = "h[" + std::to_string(j) + ", " + c + "]";
@@ -240,7 +253,9 @@ private:
     for (int64_t j = 0; j < digits_; ++j) {
       // The last pass but one writes a, the one before it b, and so on; topk's elements begin in b.
       const bool toA = (digits_ - j) % 2 == 0;
-      t_.line(depth, all);
+      // The extent of what is read bounds the loop, so that its elements need no check.
+      const bool readsResult = toA && function_ == FunctionId::Sort;
+      t_.line(depth, all(j == 0 || k_ || readsResult || tiles_.empty() ? count : "P"));
       if (j == 0)
         first(depth + 1);
       else
@@ -361,7 +376,7 @@ std::vector<Value> sortAlong(Elaborator &ctx, GraphCall &a, Value x, int64_t axi
   operands.emplace_back(x);
   std::vector<Value> results;
   for (const SortKernel::Buffer &b : kernel.buffers()) {
-    Value v = ctx.graphEmpty(b.dtype, {*rows, kept}, loc);
+    Value v = ctx.graphEmpty(b.dtype, {*rows, kernel.extentOf(b, extent).value_or(extent)}, loc);
     if (b.isResult) results.push_back(v);
     operands.emplace_back(std::move(v));
   }
