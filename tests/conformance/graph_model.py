@@ -249,6 +249,15 @@ def _arg(kind, x, axis, keepdims):
     return ints("i32", np.expand_dims(index, axis) if keepdims else index)
 
 
+def sort(x, axis=-1, descending=False, k=None):
+    """The first k elements. Each is at most as far off as any element of its line: inputs that move by e move the sorted ones by e."""
+    sign = -1.0 if descending else 1.0
+    at = np.lexsort((-sign * np.signbit(x.v), np.where(np.isnan(x.v), np.inf, sign * x.v)), axis=axis)
+    first = (slice(None),) * (axis % x.v.ndim) + (slice(k),)
+    e = np.broadcast_to(np.max(x.e, axis=axis, keepdims=True, initial=0), x.v.shape)
+    return T(x.dtype, np.take_along_axis(x.v, at, axis)[first], e[first])
+
+
 def softmax(x, axis=-1, log=False):
     n, u = x.shape[axis], within(x.dtype)
     top = np.max(x.v, axis=axis, keepdims=True, initial=-np.inf)

@@ -18,6 +18,7 @@ from cases import Want, program
 from dtypes import random
 
 PROGRAMS = 40
+SORTED = 1_000_000  # programs of seeds from here on also sort
 SIZES = [2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33]
 ONE_LARGE = [64, 65, 129]
 ELEMENTS = 8192
@@ -174,6 +175,17 @@ class Builder:
         axis = axes[0] - (len(dims) if self.chance(0.5) else 0) if len(axes) == 1 else axes
         self.emit(f"ts.{kind}({a}, axis={axis}{', keepdims=True' if keep else ''})", out, lambda e: g.reduce(kind, e[a], axes, keep), a)
 
+    def sort(self):
+        a, dims = self.value(lambda d: len(d) > 0)
+        axis, flag = int(self.rng.integers(len(dims))), self.chance(0.5)
+        if self.chance(0.5):
+            self.emit(f"ts.sort({a}, axis={axis}, descending={flag})", dims, lambda e: g.sort(e[a], axis, flag), a)
+            return
+        k = int(self.rng.integers(1, 4))
+        if any(e[a].shape[axis] < k for e in self.env):
+            raise Rejected
+        self.emit(f"ts.topk({a}, {k}, axis={axis}, largest={flag})[0]", (*dims[:axis], k, *dims[axis + 1:]), lambda e: g.sort(e[a], axis, flag, k), a)
+
     def normalise(self):
         a, dims = self.value(lambda d: len(d) > 0)
         op = self.pick(["softmax", "log_softmax", "layer_norm", "rms_norm"])
@@ -262,6 +274,8 @@ class Builder:
     def grow(self):
         steps = [(self.unary, 3), (self.binary, 4), (self.scalar, 1), (self.matmul, 3), (self.reduction, 2), (self.normalise, 2), (self.shape, 3),
                  (self.choose, 1), (self.lookup, 0.5), (self.attend, 0.5)]
+        if self.seed >= SORTED:
+            steps.append((self.sort, 6))
         weights = np.array([w for _, w in steps]) / sum(w for _, w in steps)
         for i in range(int(self.rng.integers(1, 5))):
             rank = int(self.rng.choice([1, 2, 3], p=[0.2, 0.6, 0.2]))
@@ -335,6 +349,8 @@ def build(seed):
 
 def programs(count=PROGRAMS, first=0):
     for seed in range(first, first + count):
+        yield build(seed)
+    for seed in range(SORTED + first, SORTED + first + count // 4):
         yield build(seed)
 
 
