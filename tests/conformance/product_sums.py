@@ -52,6 +52,9 @@ FORMS = {"unrolled": "for t in ts.static_range(3):\n    {tap:t}", "written": "{t
          "first": "{tap:0}\nfor t in ts.tile.range(1, 3, 1):\n    {tap:t}", "last": "for t in ts.tile.range(0, 2, 1):\n    {tap:t}\n{tap:2}",
          "nested": "for u in ts.tile.range(0, 1, 1):\n    for t in ts.static_range(3):\n        {tap:t}", "inner": "for u in ts.static_range(3):\n    for t in ts.tile.range(u, u + 1, 1):\n        {tap:t}",
          "helper": "for t in ts.static_range(3):\n    acc = tapped(acc, {args:t})", "all-taken": "for t in ts.static_range(3):\n    if c > t - 9:\n        {tap:t}",
+         "inner-last": "for u in ts.tile.range(0, 1, 1):\n    {tap:0}\n    {tap:1}\n    for t in ts.tile.range(2, 3, 1):\n        {tap:t}",
+         "taken-in-loop": "for t in ts.tile.range(0, 3, 1):\n    if c > t - 9:\n        {tap:t}", "then-taken-in-loop": "{tap:0}\nfor t in ts.tile.range(1, 3, 1):\n    if c > t - 9:\n        {tap:t}",
+         "while": "t = 0\nwhile t < 3:\n    {tap:t}\n    t = t + 1", "then-while": "{tap:0}\nt = 1\nwhile t < 3:\n    {tap:t}\n    t = t + 1",
          "in-branch": "if c > -9:\n    for t in ts.static_range(3):\n        {tap:t}"}
 
 
@@ -266,6 +269,44 @@ def gathers():
             yield p
 
 
+def followed():
+    """Operations between the tensor and the product: what they give is masked in a loop as it is without one."""
+    for kind, a in {"flipped-rows": f"ts.tile.flip(X[i:i+{ROWS}, 0:{DEPTH}], axis=0)", "flipped": f"ts.tile.flip(X[i:i+{ROWS}, 0:{DEPTH}], axis=1)", "scanned": f"ts.tile.cumsum(X[i:i+{ROWS}, 0:{DEPTH}], axis=1)",
+                    "sliced": f"X[i:i+{2 * ROWS}, 0:{DEPTH}][3:{3 + ROWS}, :]", "sorted": f"ts.tile.sort(X[i:i+{ROWS}, 0:{DEPTH}])", "shared": "s[r, :]",
+                    "filled": f"ts.tile.mask(X[i:i+{ROWS}, 0:{DEPTH}], ts.tile.fill_masked(r > 1, False)[:, None])",
+                    "chosen": f"X[i:i+{ROWS}, 0:{DEPTH}] if c > 0 else X[i+1:i+{ROWS + 1}, 0:{DEPTH}]"}.items():
+        for name in ("unrolled", "loop", "while", "inner-last"):
+            before = f"    r = I[0:{ROWS}]\n" if kind in ("shared", "filled") else ""
+            if kind == "shared":
+                before += f"    s = ts.tile.alloc_shared(({ROWS}, {DEPTH}), ts.f32)\n    s[:, :] = X[i:i+{ROWS}, 0:{DEPTH}]\n    ts.tile.barrier()\n"
+            p = kernel(f"followed/{kind}/{name}", 'X: ts.Tensor["M", "D", ts.f32], W: ts.Tensor[3, "D", "N", ts.f32], I: ts.Tensor["n", ts.i32]', before, "ones", FORMS[name], a, f"W[@, 0:{DEPTH}, j:j+{COLUMNS}]")
+            for m, n, k, i, j, d in SIZES:
+                x, w = data(m, n, k)
+                index = np.array([0, -1, 3, 8, 2, 1, 7, 9][:8 if kind == "shared" else 7])
+                values, rows, depth = window(x, i + {"sliced": 3, "chosen": 1}.get(kind, 0), 0, (ROWS, DEPTH))
+                if kind in ("flipped", "sorted"):
+                    values = values[:, ::-1] if kind == "flipped" else np.sort(np.where(depth, values, np.inf), axis=1)
+                    depth = depth[::-1] if kind == "flipped" else depth
+                    values = np.where(depth & np.isfinite(values), values, 0)
+                elif kind == "flipped-rows":
+                    values, rows = values[::-1], rows[::-1]
+                elif kind == "scanned":
+                    values = np.where(depth, np.cumsum(values, axis=1), 0)
+                elif kind == "shared":
+                    rows = (index >= 0) & (index < ROWS)
+                    values = np.where(rows[:, None], values[np.where(rows, index, 0)], 0)
+                elif kind == "filled":
+                    rows = rows & np.append(index > 1, False)
+                products = []
+                for t in range(3):
+                    b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
+                    products.append((values, rows, 0, b, columns, 0))
+                first, bias = starts("ones")
+                p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9, "n": len(index)}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "I": ("i32", index), "at": ("i64", np.array([i, j, d], "i8"))},
+                      outputs(*summed(*first, products)), {"c": 0})
+            yield p
+
+
 def programs():
     yield from convolutions()
     yield from staged()
@@ -274,3 +315,4 @@ def programs():
     yield from same_bounds()
     yield from skipped()
     yield from gathers()
+    yield from followed()

@@ -104,19 +104,48 @@ bool isOutside(const std::optional<Interval> &axis, Operation *region) {
   return !axis || (isOutside(axis->lo, region) && isOutside(axis->hi, region));
 }
 
+SmallVector<Carried> carriedBy(LoopLikeOpInterface loop) {
+  SmallVector<Carried> all;
+  for (auto [init, arg, next] :
+       llvm::zip(loop.getInitsMutable(), loop.getRegionIterArgs(), loop.getYieldedValues()))
+    all.push_back({&init, {arg}, next, {}});
+  if (auto loopFor = dyn_cast<scf::ForOp>(*loop)) {
+    for (auto [c, result] : llvm::zip(all, loopFor.getResults()))
+      c.result = result;
+  } else if (auto loopWhile = dyn_cast<scf::WhileOp>(*loop)) {
+    // In the body of a while, an argument is the value that the condition passed on.
+    for (auto [passed, inner, result] : llvm::zip(loopWhile.getConditionOp().getArgs(),
+                                                  loopWhile.getAfterArguments(), loopWhile.getResults()))
+      for (Carried &c : all)
+        if (passed == c.names.front()) {
+          c.names.push_back(inner);
+          c.result = result;
+        }
+  }
+  return all;
+}
+
+std::optional<Carried> carriedAs(Value result) {
+  auto loop = result.getDefiningOp<LoopLikeOpInterface>();
+  if (!loop) return {};
+  SmallVector<Carried> all = carriedBy(loop);
+  auto found = llvm::find_if(all, [&](const Carried &c) { return c.result == result; });
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
 /// Elements that are out of bounds initially stay so if every iteration computes the new value elementwise
 /// from the old one. Gives each such argument, and the values that correspond to it, the bounds of the
 /// initial value.
 void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
   SmallVector<std::pair<const Carried *, Bounds>> found;
   for (const Carried &c : all) {
-    if (!isTile(c.init) || bounds(c.init).isWhole()) continue;
+    if (!isTile(c.next) || bounds(c.init->get()).isWhole()) continue;
     // Assume the bounds for every argument that starts with them, then remove those that do not keep them.
-    Bounds start = bounds(c.init);
+    Bounds start = bounds(c.init->get());
     llvm::SmallPtrSet<Value, 8> assumed;
     SmallVector<const Carried *> candidates;
     for (const Carried &other : all)
-      if (isTile(other.init) && sameBounds(bounds(other.init), start)) {
+      if (isTile(other.next) && sameBounds(bounds(other.init->get()), start)) {
         candidates.push_back(&other);
         assumed.insert(other.names.begin(), other.names.end());
       }
@@ -137,32 +166,21 @@ void BoundsLegalizer::boundsOfCarried(ArrayRef<Carried> all) {
       bounds_[name] = start;
 }
 
-void BoundsLegalizer::boundsOfFor(scf::ForOp loop) {
-  SmallVector<Carried> carried;
-  llvm::SmallPtrSet<Value, 4> continued = continueSums(loop);
-  for (auto [init, arg, next] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
-                                          loop.getBody()->getTerminator()->getOperands()))
-    if (!continued.contains(arg)) carried.push_back({init, {arg}, next});
-  boundsOfCarried(carried);
-  boundsOfProducts(loop);
-  for (auto [arg, result] : llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
-    if (isTile(arg)) bounds_[result] = bounds(arg);
-  fillOthers(loop.getInitArgsMutable(), loop.getRegionIterArgs(), continued);
-}
-
-/// In the body of a while, an argument stands for the value that the condition passed on.
-void BoundsLegalizer::boundsOfWhile(scf::WhileOp loop) {
-  SmallVector<Carried> carried;
-  for (auto [init, arg, next] :
-       llvm::zip(loop.getInits(), loop.getBeforeArguments(), loop.getYieldOp().getOperands())) {
-    carried.push_back({init, {arg}, next});
-    for (auto [passed, inner] : llvm::zip(loop.getConditionOp().getArgs(), loop.getAfterArguments()))
-      if (passed == arg) carried.back().names.push_back(inner);
-  }
-  boundsOfCarried(carried);
-  for (auto [inner, result] : llvm::zip(loop.getAfterArguments(), loop.getResults()))
-    if (isTile(inner)) bounds_[result] = bounds(inner);
-  fillOthers(loop.getInitsMutable(), loop.getBeforeArguments(), {});
+/// An initial value whose argument has no bounds gets 0 where it was out of bounds; not so a sum that the
+/// loop continues, which has its start there.
+void BoundsLegalizer::boundsOfLoop(LoopLikeOpInterface loop) {
+  SmallVector<Carried> others,
+      all = llvm::filter_to_vector(carriedBy(loop), [](const Carried &c) { return isTile(c.next); });
+  for (const Carried &c : all)
+    if (!continueSum(loop, c)) others.push_back(c);
+  boundsOfCarried(others);
+  for (const Carried &c : others)
+    boundsOfProducts(loop, c);
+  for (const Carried &c : all)
+    if (c.result) bounds_[c.result] = bounds(c.names.back());
+  for (const Carried &c : others)
+    if (bounds(c.names.front()).isWhole())
+      fill(*c.init, Builder(loop.getContext()).getZeroAttr(tileType(c.next).getElementType()));
 }
 
 /// An if yields the values of the branch that was taken, with that branch's bounds. If the branches' bounds
@@ -251,15 +269,6 @@ void BoundsLegalizer::boundsOfIf(scf::IfOp branch) {
   }
   for (auto &[n, sum] : sums)
     sums_[branch.getResult(n)] = sum;
-}
-
-/// An initial value whose argument has no bounds gets 0 where it was out of bounds. A sum has its start
-/// there.
-void BoundsLegalizer::fillOthers(MutableOperandRange inits, ValueRange args,
-                                 const llvm::SmallPtrSet<Value, 4> &sums) {
-  for (auto [i, arg] : llvm::enumerate(args))
-    if (isTile(arg) && bounds(arg).isWhole() && !sums.contains(arg))
-      fill(inits[i], Builder(arg.getContext()).getZeroAttr(tileType(arg).getElementType()));
 }
 
 /// A product, or several, added to `old`: elements outside the box of a product keep their values.

@@ -43,6 +43,41 @@ struct Line {
 /// The rows and the columns of a product.
 using Lines = std::array<Line, 2>;
 
+/// Products that are added to `start` one after the other, and the bounds that all of them have.
+struct Sum {
+  mlir::Value start;
+  Lines products;
+};
+
+// BoundsOfSums.cpp
+
+/// Returns what both have.
+Lines commonLines(mlir::OpBuilder &, mlir::Location, const Lines &, const Lines &);
+Lines linesOf(mlir::OpBuilder &, mlir::Location, const Bounds &);
+Bounds boundsOf(mlir::OpBuilder &, mlir::Location, const Lines &, llvm::ArrayRef<int64_t> shape);
+
+// LegalizeBounds.cpp
+
+/// How bounds pass through an operation without regions: those of its result, a tile. `of` gives those of a
+/// tile that is an operand; `b` inserts beside the operation.
+Bounds boundsOfResult(mlir::OpBuilder &b, mlir::Operation *, BoundsOf of);
+/// Returns the bounds of a tile of this shape that is one of two.
+Bounds boundsOfChoice(mlir::OpBuilder &, mlir::Location, mlir::Value condition, const Bounds &x,
+                      const Bounds &y, llvm::ArrayRef<int64_t> shape);
+
+// BoundsInRegions.cpp
+
+/// One value that a loop carries.
+struct Carried {
+  mlir::OpOperand *init;
+  llvm::SmallVector<mlir::Value, 2> names; // the argument; of a while also that of the body, if there is one
+  mlir::Value next;                        // what an iteration yields
+  mlir::Value result;                      // null if the condition of a while does not pass it on
+};
+llvm::SmallVector<Carried> carriedBy(mlir::LoopLikeOpInterface);
+/// Returns the value whose last state is `result`; nullopt if it is no result of a loop.
+std::optional<Carried> carriedAs(mlir::Value result);
+
 /// The bounds of one kernel's tiles. Lives for one run of the pass.
 class BoundsLegalizer {
 public:
@@ -60,15 +95,14 @@ private:
   void visit(mlir::Operation *);
   /// Returns the bounds of a tile, as far as they are known; whole otherwise.
   Bounds bounds(Value);
-  Bounds boundsOfElementwise(OpBuilder &, mlir::Operation *);
-  Bounds boundsOfChoice(OpBuilder &, mlir::arith::SelectOp);
   /// Returns `v` with `element` in place of the elements that are out of bounds. With `keepsZeros`, that may
   /// be `v` itself, whose bounds remain, if it has zeros there and `element` is 0.
   Value filled(OpBuilder &, Location, Value v, Value element, llvm::DenseMap<Value, Value> &done,
                bool keepsZeros = true);
   /// `combined`: the axis along which the operation combines the operand's elements.
   void fill(mlir::OpOperand &, mlir::TypedAttr with, std::optional<unsigned> combined = {});
-  Value filledForGood(OpBuilder &, FillMaskedOp);
+  /// Replaces the operation by the value that it returns.
+  Value fillForGood(FillMaskedOp);
   void legalizeArgReduce(ArgReduceOp);
   Box factorBox(OpBuilder &, MmaOp, Value factor);
   Box limitMma(MmaOp, Box x, Box y);
@@ -79,32 +113,20 @@ private:
   void dropIndices(mlir::MutableOperandRange);
   void dropAtomics(mlir::Operation *);
 
+  /// Visits the operation of a value that was moved before a loop. Returns the value that is in its place.
+  Value visitMoved(Value);
+
   // BoundsInRegions.cpp
-  /// One carried value: the initial value, its block argument and the values that correspond to it in the
-  /// loop, and the value that an iteration yields.
-  struct Carried {
-    Value init;
-    llvm::SmallVector<Value, 2> names;
-    Value next;
-  };
   void boundsOfCarried(llvm::ArrayRef<Carried>);
-  void boundsOfFor(mlir::scf::ForOp);
-  void boundsOfWhile(mlir::scf::WhileOp);
+  void boundsOfLoop(mlir::LoopLikeOpInterface);
   void boundsOfIf(mlir::scf::IfOp);
-  void fillOthers(mlir::MutableOperandRange inits, mlir::ValueRange args,
-                  const llvm::SmallPtrSet<Value, 4> &sums);
   void keepOld(mlir::scf::YieldOp);
 
   // BoundsOfSums.cpp
-  /// Products that are added to `start` one after the other, and the bounds that all of them have.
-  struct Sum {
-    Value start;
-    Lines products;
-  };
   void visitProduct(MmaOp);
-  /// Returns the loop's arguments that are such sums.
-  llvm::SmallPtrSet<Value, 4> continueSums(mlir::scf::ForOp);
-  void boundsOfProducts(mlir::scf::ForOp);
+  /// Does the loop continue a sum with this value?
+  bool continueSum(mlir::LoopLikeOpInterface, const Carried &);
+  void boundsOfProducts(mlir::LoopLikeOpInterface, const Carried &);
   /// Returns those of an if's results.
   llvm::DenseMap<unsigned, Sum> sumsOfIf(mlir::scf::IfOp);
 

@@ -10,7 +10,8 @@
 //
 // The complete rules, and the reasons for them, are in docs/decisions/0002 and 0019. BoundsOfReads.cpp
 // computes the boxes of tiles that are read, BoundsInRegions.cpp those of tiles that loops and branches
-// carry, BoundsOfSums.cpp those of sums of products.
+// carry, BoundsOfSums.cpp those of sums of products, and InvariantBounds.cpp those that every iteration of a
+// loop has.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "compiler/tile/Transforms/KnownExtents.h"
@@ -64,18 +65,57 @@ Value splat(OpBuilder &b, Location loc, Type type, Value element) {
   return BroadcastOp::create(b, loc, type, element);
 }
 
+/// In bounds where every operand is.
+Bounds boundsOfElementwise(OpBuilder &b, Operation *op, BoundsOf of) {
+  std::optional<Bounds> r;
+  for (Value operand : op->getOperands())
+    if (isTile(operand)) r = r ? intersect(b, op->getLoc(), *r, of(operand)) : of(operand);
+  return r ? *r : Bounds::whole(tileType(op->getResult(0)).getRank());
+}
+
 } // namespace
 
 Value indexConstant(OpBuilder &b, Location loc, int64_t v) {
   return arith::ConstantIndexOp::create(b, loc, v);
 }
 
+/// `x if c else y`, and an if that only selects: the ends are selected as the tile is.
+Bounds boundsOfChoice(OpBuilder &b, Location loc, Value condition, const Bounds &x, const Bounds &y,
+                      ArrayRef<int64_t> shape) {
+  Bounds r = Bounds::whole(static_cast<int64_t>(shape.size()));
+  auto choose = [&](Value p, Value q) -> Value {
+    if (sameExpression(p, q)) return p;
+    return arith::SelectOp::create(b, loc, condition, p, q);
+  };
+  for (auto [axis, ofX, ofY, extent] : llvm::zip(r.box, x.box, y.box, shape)) {
+    if (!ofX && !ofY) continue;
+    Interval whole = {indexConstant(b, loc, 0), indexConstant(b, loc, extent)};
+    Interval p = ofX.value_or(whole), q = ofY.value_or(whole);
+    axis = Interval{choose(p.lo, q.lo), choose(p.hi, q.hi)};
+  }
+  if (!x.flags && !y.flags) return r;
+  Bounds ofX = Bounds::whole(static_cast<int64_t>(shape.size())), ofY = ofX;
+  ofX.flags = x.flags, ofY.flags = y.flags;
+  r.flags = choose(flagsOf(b, loc, ofX, shape), flagsOf(b, loc, ofY, shape));
+  return r;
+}
+
+Bounds boundsOfResult(OpBuilder &b, Operation *op, BoundsOf of) {
+  if (auto load = dyn_cast<LoadOp>(op)) return {loadBox(b, load)};
+  if (auto gather = dyn_cast<GatherOp>(op)) return gatherBounds(b, gather, of);
+  if (auto read = dyn_cast<BufferReadOp>(op)) return {bufferBox(b, read)};
+  if (auto interface = dyn_cast<BoundsOpInterface>(op)) return interface.boundsOfResult(b, of);
+  ArrayRef<int64_t> shape = tileType(op->getResult(0)).getShape();
+  if (!isElementwise(op)) return Bounds::whole(static_cast<int64_t>(shape.size()));
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && !isTile(select.getCondition()))
+    return boundsOfChoice(b, op->getLoc(), select.getCondition(), of(select.getTrueValue()),
+                          of(select.getFalseValue()), shape);
+  return boundsOfElementwise(b, op, of);
+}
+
 void BoundsLegalizer::visit(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      boundsOfFor(loop);
-    else if (auto loop = dyn_cast<scf::WhileOp>(op))
-      boundsOfWhile(loop);
+    if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) boundsOfLoop(loop);
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         visit(inner);
@@ -94,21 +134,18 @@ Bounds BoundsLegalizer::bounds(Value v) {
 void BoundsLegalizer::visit(Operation *op) {
   OpBuilder b(op->getContext());
   b.setInsertionPointAfter(op);
-  if (auto load = dyn_cast<LoadOp>(op)) {
-    bounds_[load.getResult()] = {loadBox(b, load)};
+  auto of = [&](Value v) { return bounds(v); };
+  if (isa<LoadOp, BufferReadOp>(op)) {
+    bounds_[op->getResult(0)] = boundsOfResult(b, op, of);
   } else if (auto gather = dyn_cast<GatherOp>(op)) {
-    bounds_[gather.getResult()] = gatherBounds(b, gather, [&](Value v) { return bounds(v); });
+    bounds_[gather.getResult()] = boundsOfResult(b, op, of);
     dropIndices(gather.getIndicesMutable());
-  } else if (auto bufferRead = dyn_cast<BufferReadOp>(op)) {
-    bounds_[bufferRead.getResult()] = {bufferBox(b, bufferRead)};
   } else if (auto masked = dyn_cast<FillMaskedOp>(op)) {
-    masked.replaceAllUsesWith(filledForGood(b, masked));
-    masked.erase();
+    fillForGood(masked);
   } else if (auto mma = dyn_cast<MmaOp>(op)) {
     visitProduct(mma);
   } else if (auto interface = dyn_cast<BoundsOpInterface>(op)) {
-    if (Value result = op->getResult(0); isTile(result))
-      bounds_[result] = interface.boundsOfResult(b, [&](Value v) { return bounds(v); });
+    if (Value result = op->getResult(0); isTile(result)) bounds_[result] = boundsOfResult(b, op, of);
     if (auto arg = dyn_cast<ArgReduceOp>(op)) return legalizeArgReduce(arg);
     for (OpOperand &operand : op->getOpOperands())
       if (TypedAttr neutral = interface.neutralElement(operand))
@@ -124,41 +161,8 @@ void BoundsLegalizer::visit(Operation *op) {
   } else if (auto yield = dyn_cast<scf::YieldOp>(op)) {
     keepOld(yield);
   } else if (isElementwise(op) && isTile(op->getResult(0))) {
-    auto select = dyn_cast<arith::SelectOp>(op);
-    bool isChoice = select && !isTile(select.getCondition());
-    bounds_[op->getResult(0)] = isChoice ? boundsOfChoice(b, select) : boundsOfElementwise(b, op);
+    bounds_[op->getResult(0)] = boundsOfResult(b, op, of);
   }
-}
-
-/// In bounds where every operand is.
-Bounds BoundsLegalizer::boundsOfElementwise(OpBuilder &b, Operation *op) {
-  std::optional<Bounds> r;
-  for (Value operand : op->getOperands())
-    if (isTile(operand)) r = r ? intersect(b, op->getLoc(), *r, bounds(operand)) : bounds(operand);
-  return r ? *r : Bounds::whole(tileType(op->getResult(0)).getRank());
-}
-
-/// `x if c else y`, and an if that only selects: the ends are selected as the tile is.
-Bounds BoundsLegalizer::boundsOfChoice(OpBuilder &b, arith::SelectOp op) {
-  Bounds x = bounds(op.getTrueValue()), y = bounds(op.getFalseValue());
-  Location loc = op.getLoc();
-  ArrayRef<int64_t> shape = tileType(op.getResult()).getShape();
-  Bounds r = Bounds::whole(static_cast<int64_t>(shape.size()));
-  auto choose = [&](Value p, Value q) -> Value {
-    if (sameExpression(p, q)) return p;
-    return arith::SelectOp::create(b, loc, op.getCondition(), p, q);
-  };
-  for (auto [axis, ofX, ofY, extent] : llvm::zip(r.box, x.box, y.box, shape)) {
-    if (!ofX && !ofY) continue;
-    Interval whole = {indexConstant(b, loc, 0), indexConstant(b, loc, extent)};
-    Interval p = ofX.value_or(whole), q = ofY.value_or(whole);
-    axis = Interval{choose(p.lo, q.lo), choose(p.hi, q.hi)};
-  }
-  if (!x.flags && !y.flags) return r;
-  Bounds ofX = Bounds::whole(static_cast<int64_t>(shape.size())), ofY = ofX;
-  ofX.flags = x.flags, ofY.flags = y.flags;
-  r.flags = choose(flagsOf(b, loc, ofX, shape), flagsOf(b, loc, ofY, shape));
-  return r;
 }
 
 /// Fills the operands of `where`, `reshape` and `concat` instead: a box is cheaper than flags.
@@ -185,17 +189,30 @@ Value BoundsLegalizer::filled(OpBuilder &b, Location loc, Value v, Value element
 }
 
 /// A read has zeros already where it is out of bounds: read once more, without bounds, it needs no mask.
-Value BoundsLegalizer::filledForGood(OpBuilder &b, FillMaskedOp op) {
+Value BoundsLegalizer::fillForGood(FillMaskedOp op) {
+  OpBuilder b(op->getContext());
+  b.setInsertionPointAfter(op);
+  auto replaced = [&](Value r) {
+    op.replaceAllUsesWith(r);
+    op.erase();
+    return r;
+  };
   Value input = op.getInput();
   Operation *read = input.getDefiningOp();
   bool isZero = matchPattern(op.getFill(), m_PosZeroFloat()) || matchPattern(op.getFill(), m_Zero());
   if (isZero && isa_and_nonnull<LoadOp, GatherOp, BufferReadOp>(read) && !bounds(input).isWhole()) {
     OpBuilder besideRead(read->getContext());
     besideRead.setInsertionPointAfter(read);
-    return besideRead.clone(*read)->getResult(0);
+    return replaced(besideRead.clone(*read)->getResult(0));
   }
   DenseMap<Value, Value> done;
-  return filled(b, op.getLoc(), input, op.getFill(), done, /*keepsZeros=*/false);
+  return replaced(filled(b, op.getLoc(), input, op.getFill(), done, /*keepsZeros=*/false));
+}
+
+Value BoundsLegalizer::visitMoved(Value v) {
+  if (auto masked = v.getDefiningOp<FillMaskedOp>()) return fillForGood(masked);
+  visit(v.getDefiningOp());
+  return v;
 }
 
 void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with, std::optional<unsigned> combined) {
@@ -347,7 +364,7 @@ void BoundsLegalizer::dropIndices(MutableOperandRange indices) {
 void BoundsLegalizer::dropAtomics(Operation *op) {
   if (!isTile(op->getResult(0))) return;
   OpBuilder b(op);
-  Bounds r = boundsOfElementwise(b, op);
+  Bounds r = boundsOfElementwise(b, op, [&](Value v) { return bounds(v); });
   if (r.isWhole()) return;
   OpOperand &first = isa<AtomicOp>(op) ? cast<AtomicOp>(op).getIndicesMutable()[0]
                                        : cast<AtomicCasOp>(op).getIndicesMutable()[0];
