@@ -1,4 +1,5 @@
 #include "python/core/Background.h"
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -15,10 +16,17 @@ struct Task {
   std::mutex mutex;
   std::condition_variable changed;
   bool isDone = false;
+  std::exception_ptr thrown; // by `work`, for who waits
 };
 
+std::atomic<int> running = 0; // threads that have not ended their work
+
 void run(const std::shared_ptr<Task> &task) {
-  task->work();
+  try {
+    task->work();
+  } catch (const std::exception &) {
+    task->thrown = std::current_exception();
+  }
   task->work = nullptr; // what it owns ends here, not in a thread with the GIL
   std::lock_guard lock(task->mutex);
   task->isDone = true;
@@ -32,8 +40,13 @@ bool start(const std::shared_ptr<Task> &task) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool started = true;
   try {
-    std::thread([task] { run(task); }).detach();
+    ++running;
+    std::thread([task] {
+      run(task);
+      --running;
+    }).detach();
   } catch (const std::system_error &) {
+    --running;
     started = false;
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -48,18 +61,33 @@ bool runInterruptibly(std::function<void()> work) {
   if (!start(task)) {
     WithoutGil released;
     run(task);
-    return true;
   }
   while (true) {
     bool isDone;
-    {
+    { // at once if the work is done already
       WithoutGil released;
       std::unique_lock lock(task->mutex);
       isDone = task->changed.wait_for(lock, std::chrono::nanoseconds(kPollNs), [&] { return task->isDone; });
     }
+    if (isDone && task->thrown) std::rethrow_exception(task->thrown);
     if (isDone) return true;
     if (PyErr_CheckSignals()) return false;
   }
 }
+
+bool endInBackground(uint64_t limitNs) {
+  for (uint64_t waited = 0; isInBackground() && waited < limitNs; waited += kPollNs / 50) {
+    {
+      WithoutGil released;
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kPollNs / 50));
+    }
+    if (PyErr_CheckSignals()) return false;
+  }
+  return true;
+}
+
+bool isInBackground() { return running > 0; }
+
+void forgetBackground() { running = 0; }
 
 } // namespace tessera::python

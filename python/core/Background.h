@@ -12,4 +12,11 @@ constexpr uint64_t kPollNs = 50'000'000;
 /// a signal's handler; `work` then goes on, and must own all that it uses. It may not take the GIL.
 bool runInterruptibly(std::function<void()> work);
 
+/// Waits until no thread works that runInterruptibly() left behind, at most for `limitNs`. Returns false with
+/// the exception of a signal's handler.
+bool endInBackground(uint64_t limitNs);
+bool isInBackground();
+/// In the child of a fork, which has none of those threads.
+void forgetBackground();
+
 } // namespace tessera::python

@@ -1,7 +1,10 @@
 // The process's contexts, one per backend and device that was used, and the calls about backends.
+#include "python/core/Background.h"
 #include "python/core/Later.h"
 #include "python/core/Stream.h"
-#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <pthread.h>
@@ -20,9 +23,7 @@ std::map<std::string, std::unique_ptr<Context>> &contexts() {
 }
 Context *current = nullptr;
 
-std::atomic<bool> isEnding = false;
 std::atomic<int> taking = 0; // threads that are about to take the GIL
-thread_local bool endsHere = false;
 
 constexpr uint64_t kForked = uint64_t(1) << 32; // above the number that Python sets
 
@@ -33,6 +34,7 @@ void forget() {
   current = nullptr;
   forgetStreams();
   forgetLater();
+  forgetBackground();
   taking = 0;
   settings += kForked; // kernels find no variant of the parent's
 }
@@ -203,34 +205,57 @@ PyObject *setSettings(PyObject *, PyObject *arg) {
   return none();
 }
 
+// A compilation, or work that Ctrl-C left, that runs while exit() destroys what it uses would crash. So the
+// process ends before that: exit() calls this first, since it was registered last.
+bool isInterrupted = false;
+void leave(int status, void *) {
+  std::fflush(nullptr);
+  if (isInterrupted) { // as Ctrl-C ends a program of Python
+    std::signal(SIGINT, SIG_DFL);
+    (void)std::raise(SIGINT);
+  }
+  if (isInterrupted || isInBackground()) _exit(status);
+}
+
+constexpr uint64_t kEndsSoonNs = 2'000'000'000; // a compilation, unless a hook of a mapper holds it up
+
 /// finish(waits). At the interpreter's end: waits for all work, unless Ctrl-C ends the process, and for the
 /// threads that are taking the GIL. Those that come later stay without it.
 PyObject *finish(PyObject *, PyObject *waits) {
   endsHere = true;
   isEnding = true;
-  const std::vector<tsr_context_t> all = waits == Py_True ? handles() : std::vector<tsr_context_t>();
-  PyThreadState *state = PyEval_SaveThread();
-  for (tsr_context_t handle : all)
-    (void)tsrSynchronize(handle);
-  while (taking > 0)
-    usleep(100);
-  PyEval_RestoreThread(state);
-  return none();
+  bool isRaised = false;
+  if (waits == Py_True) {
+    const auto work = [all = handles()] {
+      for (tsr_context_t handle : all)
+        (void)tsrSynchronize(handle);
+    };
+    isRaised = !runInterruptibly(work) || !endInBackground(kEndsSoonNs);
+  }
+  isInterrupted = isRaised && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+  if (isInterrupted) PyErr_Clear();
+  if (isInterrupted || isInBackground()) on_exit(leave, nullptr);
+  {
+    WithoutGil released;
+    while (taking > 0)
+      usleep(100);
+  }
+  return isRaised && !isInterrupted ? nullptr : none();
 }
 
 } // namespace
 
 PyMethodDef contextMethods[] = {
-    {"select_backend", selectBackend, METH_O, nullptr},
-    {"backends", backends, METH_NOARGS, nullptr},
-    {"capabilities", capabilities, METH_VARARGS, nullptr},
-    {"device_count", deviceCount, METH_VARARGS, nullptr},
-    {"memory_info", memoryInfo, METH_NOARGS, nullptr},
-    {"synchronize", synchronize, METH_NOARGS, nullptr},
-    {"trim", trim, METH_NOARGS, nullptr},
-    {"target", target, METH_NOARGS, nullptr},
-    {"set_settings", setSettings, METH_O, nullptr},
-    {"finish", finish, METH_O, nullptr},
+    {"select_backend", method<selectBackend>(), METH_O, nullptr},
+    {"backends", method<backends>(), METH_NOARGS, nullptr},
+    {"capabilities", method<capabilities>(), METH_VARARGS, nullptr},
+    {"device_count", method<deviceCount>(), METH_VARARGS, nullptr},
+    {"memory_info", method<memoryInfo>(), METH_NOARGS, nullptr},
+    {"synchronize", method<synchronize>(), METH_NOARGS, nullptr},
+    {"trim", method<trim>(), METH_NOARGS, nullptr},
+    {"target", method<target>(), METH_NOARGS, nullptr},
+    {"set_settings", method<setSettings>(), METH_O, nullptr},
+    {"finish", method<finish>(), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -7,13 +7,21 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <tessera/tessera.h>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace tessera::python {
+
+/// May this thread touch Python's objects? Not once the interpreter's end has begun, but in the thread that
+/// ends it: CPython ends the others where they take the GIL, by unwinding their stacks, and destructors run
+/// without it then. What they own is leaked.
+bool ownsPython();
 
 /// Owns one reference.
 class Ref {
@@ -29,7 +37,9 @@ public:
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object_); }
+  ~Ref() {
+    if (object_ && ownsPython()) Py_DECREF(object_);
+  }
   PyObject *get() const { return object_; }
   PyObject *release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
@@ -39,8 +49,10 @@ private:
 };
 
 // --- Context.cpp: the interpreter's end ---
-// CPython ends threads that take the GIL then, by unwinding their stacks, which no destructor here allows.
 
+inline std::atomic<bool> isEnding = false;
+inline thread_local bool endsHere = false; // in the thread that ends the interpreter
+inline bool ownsPython() { return !isEnding.load(std::memory_order_relaxed) || endsHere; }
 /// Takes the GIL. Never returns in threads that come after the end has begun.
 void takeGil(PyThreadState *);
 /// Takes the GIL for its lifetime, in a thread of the library. False if the interpreter ends: there is no GIL
@@ -97,6 +109,34 @@ void clearError();
 /// Removes the package's own frames from the begin of the current exception's traceback.
 void trimTraceback();
 
+// --- Entries: functions that Python calls ---
+
+/// In a handler: raises what was thrown.
+void raiseThrown();
+
+template <auto function> struct Entry;
+template <class R, class... A, R (*function)(A...)> struct Entry<function> {
+  static R call(A... arguments) {
+    try {
+      return function(arguments...);
+    } catch (const std::exception &) { // not what unwinds a thread that Python ends
+      raiseThrown();
+    }
+    if constexpr (std::is_pointer_v<R>)
+      return nullptr;
+    else
+      return static_cast<R>(-1);
+  }
+};
+/// A function as Python calls it: C++ exceptions end here. Not for deallocators, which raise nothing.
+template <auto function> constexpr auto guarded = &Entry<function>::call;
+/// The same for a table of methods, also of methods with keywords.
+template <auto function> PyCFunction method() {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(guarded<function>));
+}
+/// The same for a slot of a type.
+template <auto function> void *slot() { return reinterpret_cast<void *>(guarded<function>); }
+
 // --- Context.cpp: the process's context ---
 
 struct Context {
@@ -104,6 +144,7 @@ struct Context {
   tsr_stream_t stream; // the default stream
   bool isHost;         // kernels access the host's memory
   std::string backend, target;
+  int64_t leftBytes = 0; // what waits in Later.cpp
 };
 
 /// The ordinal of the contexts' device: tsrCreateContext opens the first one.
@@ -132,7 +173,7 @@ void listenToLog();
 
 /// Makes a heap type and adds it to the module under its name.
 PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name);
-/// UTF-8 of a str; "" and false after raising.
+/// UTF-8 of a str without NUL, where C would see its end; "" and false after raising.
 bool text(PyObject *str, std::string &out);
 inline PyObject *none() { return Py_NewRef(Py_None); }
 

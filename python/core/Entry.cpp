@@ -35,8 +35,7 @@ Definition *define(PyObject *args, PyObject *&function) {
   const char *name, *doc;
   if (!PyArg_ParseTuple(args, "Oss", &function, &name, &doc)) return nullptr;
   auto *d = new Definition{name, doc, {}};
-  d->method = {d->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(forward)),
-               METH_VARARGS | METH_KEYWORDS, d->doc.c_str()};
+  d->method = {d->name.c_str(), method<forward>(), METH_VARARGS | METH_KEYWORDS, d->doc.c_str()};
   return d;
 }
 
@@ -82,12 +81,13 @@ PyObject *bind(PyObject *object, PyObject *instance, PyObject *) {
 
 } // namespace
 
-PyMethodDef entryMethods[] = {{"entry", entry, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef entryMethods[] = {{"entry", method<entry>(), METH_VARARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
 
 bool addMethod(PyObject *module) {
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+  static PyType_Slot slots[] = {{Py_tp_new, slot<create>()},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-                                {Py_tp_descr_get, reinterpret_cast<void *>(bind)},
+                                {Py_tp_descr_get, slot<bind>()},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tessera._core.Method", sizeof(Method), 0, Py_TPFLAGS_DEFAULT, slots};
   return addType(module, spec, "Method");

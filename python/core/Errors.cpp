@@ -1,4 +1,6 @@
 #include "python/core/Core.h"
+#include <cstring>
+#include <new>
 
 namespace tessera::python {
 namespace {
@@ -51,6 +53,20 @@ PyObject *refuse(const char *code, const std::string &message, const std::string
   return raiseNamed("ArgumentError", code, message, hint);
 }
 
+void raiseThrown() {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc &) {
+      raiseSaid(TSR_EOOM, "the host's memory is exhausted");
+    } catch (const std::exception &thrown) {
+      PyErr_SetString(PyExc_SystemError, thrown.what());
+    }
+  } catch (const std::bad_alloc &) { // again, while it was being said
+    PyErr_NoMemory();
+  }
+}
+
 void clearError() {
   const bool isInterrupt = PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
   PyErr_Clear();
@@ -83,8 +99,13 @@ bool text(PyObject *str, std::string &out) {
   }
   Py_ssize_t size = 0;
   const char *bytes = PyUnicode_AsUTF8AndSize(str, &size);
-  if (bytes) out.assign(bytes, static_cast<size_t>(size));
-  return bytes != nullptr;
+  if (!bytes) return false;
+  if (std::strlen(bytes) != static_cast<size_t>(size)) {
+    PyErr_Format(PyExc_ValueError, "embedded null character in %R", str);
+    return false;
+  }
+  out.assign(bytes, static_cast<size_t>(size));
+  return true;
 }
 
 PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name) {

@@ -94,7 +94,8 @@ private:
     return tuple.release();
   }
 
-  /// Throws what Python says when no thread can be had.
+  /// Asks in a thread of Python. Throws tessera::Error where there is none to have, and for what the hook
+  /// raised.
   template <class About> Choice ask(const char *hook, About about) {
     auto question = std::make_shared<Question>();
     {
@@ -173,9 +174,9 @@ PyObject *answerQuestion(PyObject *, PyObject *args) {
 
 } // namespace
 
-PyMethodDef mapperMethods[] = {{"set_mapper", setMapperOf, METH_VARARGS, nullptr},
-                               {"set_mapper_named", setMapperNamed, METH_O, nullptr},
-                               {"answer_mapper", answerQuestion, METH_VARARGS, nullptr},
+PyMethodDef mapperMethods[] = {{"set_mapper", method<setMapperOf>(), METH_VARARGS, nullptr},
+                               {"set_mapper_named", method<setMapperNamed>(), METH_O, nullptr},
+                               {"answer_mapper", method<answerQuestion>(), METH_VARARGS, nullptr},
                                {nullptr, nullptr, 0, nullptr}};
 
 } // namespace tessera::python

@@ -13,7 +13,8 @@ int fill(PyObject *module) {
     PyErr_SetString(PyExc_ImportError, "tessera._core is loaded already, and cannot be loaded a second time");
     return -1;
   }
-  static PyMethodDef own[] = {{"version", version, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef own[] = {{"version", method<version>(), METH_NOARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
   for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods, mapperMethods, entryMethods})
     if (PyModule_AddFunctions(module, table)) return -1;
   isLoaded = addCode(module) && addKernel(module) && addArray(module) && addStream(module) &&
@@ -25,7 +26,7 @@ int fill(PyObject *module) {
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) PyObject *PyInit__core() {
-  static PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void *>(fill)}, {0, nullptr}};
+  static PyModuleDef_Slot slots[] = {{Py_mod_exec, slot<fill>()}, {0, nullptr}};
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "tessera._core", nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
   return PyModuleDef_Init(&definition);

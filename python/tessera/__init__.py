@@ -42,8 +42,8 @@ rne = "rne"
 
 @_atexit.register
 def _finish() -> None:
-    """Queued work ends before the interpreter does, unless Ctrl-C ends the process."""
-    _core.finish(getattr(_sys, "last_type", None) is not KeyboardInterrupt)
+    """Queued work ends before the interpreter does, unless Ctrl-C ends the process. At a prompt it ended one command."""
+    _core.finish(getattr(_sys, "last_type", None) is not KeyboardInterrupt or hasattr(_sys, "ps1"))
 
 
 def __getattr__(name: str) -> object:

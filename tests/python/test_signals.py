@@ -155,6 +155,59 @@ class CtrlC(unittest.TestCase):
             assert ts.runtime.memory_info()["in_use_bytes"] < 2 * before
         """)
 
+    def test_end_after_an_interrupted_compilation(self):
+        """The compiler's thread goes on while the process ends."""
+        program = """
+            import random
+            m = ts.compile(f"import tessera as ts\\n@ts.jit\\ndef f(x, y):\\n    return ts.softmax(ts.gemm(x, y) * {random.random()})\\n")
+            try:
+                signal.signal(signal.SIGALRM, signal.default_int_handler)
+                signal.setitimer(signal.ITIMER_REAL, AFTER)
+                m.f(np.ones((5, 6), "f4"), np.ones((6, 7), "f4"))
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                pass
+            print("end")
+        """
+        for after in ("0.03", "0.08", "0.08", "0.12"):
+            self.assertEqual(self.run_program(program.replace("AFTER", after), TESSERA_CACHE_DIR="off"), "end\n")
+
+    def test_the_wait_at_the_end(self):
+        program = HEAD + textwrap.dedent("""
+            x, y = ts.zeros(160), ts.zeros(160)
+            slow(x, y, 10)
+            slow(x, y, 10)
+            with ts.Stream():
+                slow(x, y, 200_000_000)
+            print("end")
+            threading.Timer(float(sys.argv[1]), lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            threading._shutdown = lambda: None  # so that the signal comes while the work is waited for
+        """)
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "program.py"
+            file.write_text(program)
+            done = subprocess.run([sys.executable, file, "0.3"], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (-signal.SIGINT, "end\n", ""))
+        self.assertLess(time.monotonic() - begin, 10)
+
+    def test_the_end_of_a_prompt(self):
+        """Ctrl-C at a prompt ended one command: the end waits for the others' work."""
+        self.run_program("""
+            x, y = ts.zeros(160), ts.zeros(160)
+            slow(x, y, 10)
+            slow(x, y, 1_000_000)
+            event = ts.Stream.current().record()
+            sys.ps1, sys.last_type = ">>> ", KeyboardInterrupt
+            import atexit
+            from tessera import _core
+            finish = _core.finish
+            def check(waits):
+                finish(waits)
+                assert event.query()
+            _core.finish = check
+        """)
+
     def test_at_any_moment(self):
         """Ctrl-C after a random time: the process ends by the signal, soon, and a later one finds its cache sound."""
         program = HEAD + textwrap.dedent("""
