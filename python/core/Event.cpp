@@ -32,9 +32,10 @@ bool isEvent(PyObject *object) {
 }
 
 /// The stream that a call names, or the current one of the event's context. Null after raising.
-Stream *streamOf(Event &event, PyObject *args) {
+Stream *streamOf(Event &event, PyObject *args, PyObject *keywords) {
+  static char *names[] = {const_cast<char *>("stream"), nullptr};
   PyObject *stream = Py_None;
-  if (!PyArg_ParseTuple(args, "|O", &stream)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O", names, &stream)) return nullptr;
   if (stream == Py_None) return currentStream(*event.context);
   if (Py_TYPE(stream) == streamType) return reinterpret_cast<Stream *>(stream);
   PyErr_Format(PyExc_TypeError, "expected a tessera.Stream, found %R", stream);
@@ -55,13 +56,13 @@ void deallocate(PyObject *object) {
   Py_DECREF(type);
 }
 
-PyObject *record(PyObject *object, PyObject *args) {
-  Stream *stream = streamOf(self(object), args);
+PyObject *record(PyObject *object, PyObject *args, PyObject *keywords) {
+  Stream *stream = streamOf(self(object), args, keywords);
   return stream ? recordOn(*stream, object) : nullptr;
 }
 
-PyObject *waitOn(PyObject *object, PyObject *args) {
-  Stream *stream = streamOf(self(object), args);
+PyObject *waitOn(PyObject *object, PyObject *args, PyObject *keywords) {
+  Stream *stream = streamOf(self(object), args, keywords);
   return stream ? makeWait(*stream, object) : nullptr;
 }
 
@@ -108,32 +109,35 @@ PyObject *recordOn(Stream &stream, PyObject *event) {
   Ref made(event == Py_None ? reinterpret_cast<PyObject *>(make(*stream.context)) : nullptr);
   if (event == Py_None) event = made.get();
   if (!event || !isEvent(event) || !checkFailure(stream)) return nullptr;
+  mayWork(stream);
   if (tsr_status_t status = tsrEventRecord(self(event).handle, stream.handle)) return raise(status);
   return made ? made.release() : Py_NewRef(event);
 }
 
 PyObject *makeWait(Stream &stream, PyObject *event) {
   if (!isEvent(event) || !checkFailure(stream)) return nullptr;
+  mayWork(stream);
   const tsr_status_t status = tsrStreamWaitEvent(stream.handle, self(event).handle);
   return status == TSR_SUCCESS ? none() : raise(status);
 }
 
 bool addEvent(PyObject *module) {
   static PyMethodDef methods[] = {
-      {"record", record, METH_VARARGS,
+      {"record", method<record>(), METH_VARARGS | METH_KEYWORDS,
        "record(stream=None)\n--\n\nMarks the end of the queue of a stream, or of the current one."},
-      {"wait", waitOn, METH_VARARGS,
+      {"wait", method<waitOn>(), METH_VARARGS | METH_KEYWORDS,
        "wait(stream=None)\n--\n\nMakes work that is queued from now on, on a stream or on the current one, "
        "wait for the event."},
-      {"query", query, METH_NOARGS,
+      {"query", method<query>(), METH_NOARGS,
        "query()\n--\n\nHas the event happened? One that was never recorded has."},
-      {"synchronize", synchronize, METH_NOARGS, "synchronize()\n--\n\nWaits until the event has happened."},
-      {"elapsed", elapsed, METH_O,
+      {"synchronize", method<synchronize>(), METH_NOARGS,
+       "synchronize()\n--\n\nWaits until the event has happened."},
+      {"elapsed", method<elapsed>(), METH_O,
        "elapsed(end)\n--\n\nThe milliseconds from this event to another. Both must have happened."},
       {nullptr, nullptr, 0, nullptr}};
   static const char *doc =
       "Event()\n--\n\nA point in a stream's order: what was queued before it is done when it happens.";
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+  static PyType_Slot slots[] = {{Py_tp_new, slot<create>()},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_doc, const_cast<char *>(doc)},

@@ -115,6 +115,7 @@ bool replay(Graph &g, Stream &stream) {
     status = tsrGraphLaunch(g.handle, stream.handle);
     uses.end();
   }
+  mayWork(stream); // another thread may have found it idle before the launch
   if (status != TSR_SUCCESS) return raise(status), false;
   if (stream.isCapturing) return keep(stream, Py_NewRef(objectOf(g)));
   if (!waits || wait(stream)) return true;
@@ -123,16 +124,16 @@ bool replay(Graph &g, Stream &stream) {
 }
 
 bool addGraph(PyObject *module) {
-  static PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS, nullptr},
-                                  {"__exit__", leave, METH_VARARGS, nullptr},
-                                  {"replay", replayOn, METH_NOARGS,
+  static PyMethodDef methods[] = {{"__enter__", method<enter>(), METH_NOARGS, nullptr},
+                                  {"__exit__", method<leave>(), METH_VARARGS, nullptr},
+                                  {"replay", method<replayOn>(), METH_NOARGS,
                                    "replay()\n--\n\nQueues the recorded work on the current stream. Waits if "
                                    "arrays of the host take part."},
                                   {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef attributes[] = {
-      {"nodes", nodes, nullptr, "The numbers of its launches, copies, fills and events.", nullptr},
+      {"nodes", guarded<nodes>, nullptr, "The numbers of its launches, copies, fills and events.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+  static PyType_Slot slots[] = {{Py_tp_new, slot<create>()},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, attributes},

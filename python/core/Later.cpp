@@ -7,16 +7,29 @@ namespace {
 
 struct Left {
   Context *context;
-  int64_t bytes;
   std::function<void()> end;
 };
+struct LeftStream {
+  Context *context;
+  tsr_stream_t handle;
+};
 
-constexpr size_t kMostLeft = 1000;
 constexpr int64_t kMostBytes = 256 << 20;
+constexpr int64_t kOwnBytes = 256; // of an entry and what is behind it
 
 std::vector<Left> &all() {
   static auto &left = *new std::vector<Left>;
   return left;
+}
+/// Streams that nobody refers to and whose work goes on.
+std::vector<LeftStream> &streams() {
+  static auto &left = *new std::vector<LeftStream>;
+  return left;
+}
+
+bool hasWork(Context &context) {
+  std::erase_if(streams(), [](const LeftStream &s) { return tsrStreamQuery(s.handle) != TSR_NOT_READY; });
+  return std::ranges::find(streams(), &context, &LeftStream::context) != streams().end() || isBusy(context);
 }
 
 /// Ends what was left of a context.
@@ -25,6 +38,8 @@ void endAll(Context &context) {
   const auto others = std::ranges::partition(all(), [&](const Left &l) { return l.context != &context; });
   std::ranges::move(others, std::back_inserter(mine));
   all().erase(others.begin(), others.end());
+  std::erase_if(streams(), [&](const LeftStream &s) { return s.context == &context; });
+  context.leftBytes = 0;
   WithoutGil released;
   for (const Left &l : mine)
     l.end();
@@ -32,24 +47,28 @@ void endAll(Context &context) {
 
 } // namespace
 
-void endLater(Context &context, int64_t bytes, std::function<void()> end) {
-  if (isBusy(context)) return all().push_back({&context, bytes, std::move(end)});
+void endLater(Context &context, int64_t bytes, std::function<void()> end, tsr_stream_t stream) {
+  if (stream && tsrStreamQuery(stream) == TSR_NOT_READY) streams().push_back({&context, stream});
+  if (hasWork(context)) {
+    all().push_back({&context, std::move(end)});
+    context.leftBytes += bytes + kOwnBytes;
+    return;
+  }
   WithoutGil released;
   end();
 }
 
 bool makeRoom(Context &context) {
-  size_t count = 0;
-  int64_t bytes = 0;
-  for (const Left &l : all())
-    if (l.context == &context) ++count, bytes += l.bytes;
-  if (!count) return true;
-  const bool isMuch = count > kMostLeft || bytes > kMostBytes;
+  if (!context.leftBytes) return true;
+  const bool isMuch = context.leftBytes > kMostBytes;
   if (isMuch && !waitForAll(&context)) return false;
-  if (isMuch || !isBusy(context)) endAll(context);
+  if (isMuch || !hasWork(context)) endAll(context);
   return true;
 }
 
-void forgetLater() { all().clear(); }
+void forgetLater() {
+  all().clear();
+  streams().clear();
+}
 
 } // namespace tessera::python

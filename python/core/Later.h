@@ -7,7 +7,8 @@
 namespace tessera::python {
 
 /// Calls `end`, without the GIL: now if the context is idle, else when it is. `bytes`: what that frees.
-void endLater(Context &, int64_t bytes, std::function<void()> end);
+/// `stream`: one that `end` destroys.
+void endLater(Context &, int64_t bytes, std::function<void()> end, tsr_stream_t stream = nullptr);
 /// Calls what waits for idle contexts. Waits for the context itself if that is too much. False after raising.
 bool makeRoom(Context &);
 /// In the child of a fork: what is the parent's is leaked.

@@ -22,6 +22,12 @@ std::vector<Stream *> &all() {
   return streams;
 }
 
+// Those of them that may have work: a program may have many that do nothing.
+std::vector<Stream *> &working() {
+  static auto &streams = *new std::vector<Stream *>;
+  return streams;
+}
+
 struct OfThread {
   std::vector<Stream *> own;     // one of each context
   std::vector<Stream *> entered; // with a reference each
@@ -121,8 +127,10 @@ Waited waitFor(Stream &s, uint64_t limitNs, tsr_status_t &status, std::string &s
     if (waited >= limitNs) return Waited::TimedOut;
   }
   if (status != TSR_SUCCESS) return Waited::Failed;
-  if (s.kept && !s.isCapturing) {
-    const Ref dropped(std::exchange(s.kept, nullptr));
+  if (s.kept && !s.isCapturing) { // unless another thread has queued more meanwhile
+    const tsr_status_t now = tsrStreamQuery(s.handle);
+    if (now != TSR_SUCCESS && now != TSR_NOT_READY) meet(s, now, tsrLastError());
+    const Ref dropped(now == TSR_NOT_READY ? nullptr : std::exchange(s.kept, nullptr));
   }
   return Waited::Done;
 }
@@ -139,10 +147,19 @@ tsr_status_t waitPart(tsr_stream_t handle, uint64_t ns, bool &isLate, std::strin
 
 Stream *currentStream(Context &context) {
   OfThread &t = ofThread;
-  if (!t.entered.empty() && t.entered.back()->context == &context) return t.entered.back();
+  Stream *found = nullptr;
+  if (!t.entered.empty() && t.entered.back()->context == &context) found = t.entered.back();
   for (Stream *s : t.own)
-    if (s->context == &context) return s;
-  return take(context);
+    if (!found && s->context == &context) found = s;
+  if (!found) found = take(context);
+  if (found) mayWork(*found);
+  return found;
+}
+
+void mayWork(Stream &s) {
+  if (s.isWorking) return;
+  working().push_back(&s);
+  s.isWorking = true;
 }
 
 void enterStream(Stream &s) {
@@ -193,11 +210,20 @@ void awaitIdle(Stream &s) {
 }
 
 bool isBusy(Context &context) {
-  for (Stream *s : all()) {
-    if (s->context != &context || s->isCapturing) continue;
-    const tsr_status_t status = tsrStreamQuery(s->handle);
-    if (status == TSR_NOT_READY) return true;
-    if (status != TSR_SUCCESS) meet(*s, status, tsrLastError());
+  auto &streams = working();
+  for (size_t i = 0; i < streams.size();) {
+    Stream &s = *streams[i];
+    const bool counts = s.context == &context && !s.isCapturing;
+    const tsr_status_t status = counts ? tsrStreamQuery(s.handle) : TSR_NOT_READY;
+    if (counts && status == TSR_NOT_READY) return true;
+    if (counts && status != TSR_SUCCESS) meet(s, status, tsrLastError());
+    if (counts) {
+      s.isWorking = false;
+      streams[i] = streams.back();
+      streams.pop_back();
+    } else {
+      ++i;
+    }
   }
   return false;
 }
@@ -259,6 +285,7 @@ void keepThrough(Stream &s, PyObject *borrowed) {
 
 void forgetStreams() {
   all().clear(); // arrays and threads refer to the parent's
+  working().clear();
 }
 
 namespace {
@@ -275,14 +302,15 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
 
 void deallocate(PyObject *object) {
   Stream &s = self(object);
+  std::erase(all(), &s); // before endLater() lets other threads walk over them
+  if (s.isWorking) std::erase(working(), &s);
   if (s.isOwner) {
     const auto destroy = [stream = s.handle, mark = s.mark] {
       (void)tsrDestroyStream(stream); // a failure that nobody has seen goes to the log
       if (mark) (void)tsrDestroyEvent(mark);
     };
-    endLater(*s.context, 0, destroy);
+    endLater(*s.context, 0, destroy, s.handle);
   }
-  std::erase(all(), &s);
   Py_XDECREF(s.kept);
   delete s.said;
   PyTypeObject *type = Py_TYPE(object);
@@ -329,9 +357,10 @@ PyObject *query(PyObject *object, PyObject *) {
 
 PyObject *waitEvent(PyObject *object, PyObject *event) { return makeWait(self(object), event); }
 
-PyObject *recordEvent(PyObject *object, PyObject *args) {
+PyObject *recordEvent(PyObject *object, PyObject *args, PyObject *keywords) {
+  static char *names[] = {const_cast<char *>("event"), nullptr};
   PyObject *event = Py_None;
-  if (!PyArg_ParseTuple(args, "|O", &event)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O", names, &event)) return nullptr;
   return recordOn(self(object), event);
 }
 
@@ -352,31 +381,30 @@ PyObject *represent(PyObject *object) {
 
 bool addStream(PyObject *module) {
   static PyMethodDef methods[] = {
-      {"__enter__", enter, METH_NOARGS, nullptr},
-      {"__exit__", leave, METH_VARARGS, nullptr},
-      {"synchronize", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(synchronize)),
-       METH_VARARGS | METH_KEYWORDS,
+      {"__enter__", method<enter>(), METH_NOARGS, nullptr},
+      {"__exit__", method<leave>(), METH_VARARGS, nullptr},
+      {"synchronize", method<synchronize>(), METH_VARARGS | METH_KEYWORDS,
        "synchronize(timeout=None)\n--\n\nWaits for the work that was queued, and raises its failure. After "
        "`timeout` seconds raises ts.TimeoutError."},
-      {"query", query, METH_NOARGS, "query()\n--\n\nIs all work done?"},
-      {"wait", waitEvent, METH_O,
+      {"query", method<query>(), METH_NOARGS, "query()\n--\n\nIs all work done?"},
+      {"wait", method<waitEvent>(), METH_O,
        "wait(event)\n--\n\nMakes work that is queued from now on wait for the event."},
-      {"record", recordEvent, METH_VARARGS,
+      {"record", method<recordEvent>(), METH_VARARGS | METH_KEYWORDS,
        "record(event=None)\n--\n\nMarks the end of the queue with the event, or with a new one, and returns "
        "it."},
-      {"current", current, METH_NOARGS | METH_STATIC,
+      {"current", method<current>(), METH_NOARGS | METH_STATIC,
        "current()\n--\n\nThe stream that calls of this thread go to."},
       {nullptr, nullptr, 0, nullptr}};
-  static PyGetSetDef attributes[] = {{"is_capturing", isCapturing, nullptr, nullptr, nullptr},
+  static PyGetSetDef attributes[] = {{"is_capturing", guarded<isCapturing>, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static const char *doc =
       "Stream()\n--\n\nA queue of work on the current device. Streams run at the same time; `with stream:` "
       "makes it the one that calls of this thread go to.";
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+  static PyType_Slot slots[] = {{Py_tp_new, slot<create>()},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, attributes},
-                                {Py_tp_repr, reinterpret_cast<void *>(represent)},
+                                {Py_tp_repr, slot<represent>()},
                                 {Py_tp_doc, const_cast<char *>(doc)},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tessera.Stream", sizeof(Stream), 0, Py_TPFLAGS_DEFAULT, slots};

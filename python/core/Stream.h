@@ -15,6 +15,7 @@ struct Stream {
   PyObject_HEAD Context *context;
   tsr_stream_t handle;
   tsr_event_t mark;          // for the order between streams; null until it is needed
+  bool isWorking;            // since isBusy() found it idle, it may have got work
   bool isOwner;              // `handle` is from tsrCreateStream of ts.Stream()
   bool isCapturing;          // until the end of the capture it records
   std::atomic<bool> isTaken; // it is the stream of a thread that runs
@@ -27,6 +28,8 @@ extern PyTypeObject *streamType;
 
 /// The stream that calls of this thread queue on; borrowed. Null after raising.
 Stream *currentStream(Context &);
+/// To be called when work is queued on a stream; currentStream() does.
+void mayWork(Stream &);
 /// Makes a stream current until leaveStream().
 void enterStream(Stream &);
 /// Returns false after raising if it is not the last one that was entered.

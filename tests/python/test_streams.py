@@ -1,5 +1,6 @@
 """Streams, events, and graphs of them."""
 import gc
+import sys
 import threading
 import time
 import unittest
@@ -140,7 +141,51 @@ class Streams(unittest.TestCase):
         np.testing.assert_array_equal(total.numpy(), 1200)
 
 
+    def test_streams_that_end_in_other_threads(self):
+        stop = threading.Event()
+
+        def make():
+            while not stop.is_set():
+                ts.Stream()
+
+        def walk():
+            while not stop.is_set():
+                ts.runtime.synchronize()
+                ts.empty(10)
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        threads = [threading.Thread(target=f) for f in (make, make, walk, walk)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+
+    def test_small_arrays_behind_a_busy_stream(self):
+        x, y = ts.ones(16), ts.zeros(16)
+        slow(x, y, 1)
+        slow(x, y, 1)
+        s = ts.Stream()
+        with s:
+            slow(x, y, 20_000_000)
+        for _ in range(1200):
+            ts.empty(10)
+        self.assertFalse(s.query())  # nothing waited for it
+        del s
+        ts.empty(10)
+        y.numpy()
+
+
 class Events(unittest.TestCase):
+    def test_keywords(self):
+        s, event = ts.Stream(), ts.Event()
+        self.assertIs(s.record(event=event), event)
+        self.assertIs(event.record(stream=s), event)
+        event.wait(stream=s)
+        self.assertTrue(ts.Event().query())
+
     def test_points(self):
         x, y = ts.zeros(1600), ts.zeros(1600)
         s = ts.Stream()
