@@ -316,6 +316,7 @@ PyObject *empty(PyObject *, PyObject *args) {
   if (!PyArg_ParseTuple(args, "O!s", &PyTuple_Type, &tuple, &dtype)) return nullptr;
   Context *context = currentContext();
   if (!context || !readShape(tuple, shape, rank)) return nullptr;
+  if (isPacked(dtype)) return refusePacked("this", dtype), nullptr;
   if (dtypeOf(dtype) < 0) return refuse("E_ARG_DTYPE", std::string("'") + dtype + "' is no dtype");
   return reinterpret_cast<PyObject *>(newArray(*context, dtypeOf(dtype), rank, shape));
 }
@@ -374,19 +375,19 @@ PyObject *copyOf(PyObject *, PyObject *object) {
 /// _copy_to(buffer): copies the elements to a contiguous buffer of as many bytes.
 PyObject *copyTo(PyObject *object, PyObject *target) {
   Array &array = self(object);
-  Py_buffer view;
+  struct Buffer {
+    Py_buffer view{};
+    ~Buffer() {
+      if (ownsPython()) PyBuffer_Release(&view);
+    }
+  } owned;
+  Py_buffer &view = owned.view;
   if (PyObject_GetBuffer(target, &view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS)) return nullptr;
   const int64_t bytes = bytesOf(array.dtype, array.rank, array.shape);
   tsr_status_t status = TSR_SUCCESS;
-  if (view.len != bytes) {
-    PyBuffer_Release(&view);
-    return refuse("E_ARG_SHAPE", "the array has " + std::to_string(bytes) + " bytes");
-  }
+  if (view.len != bytes) return refuse("E_ARG_SHAPE", "the array has " + std::to_string(bytes) + " bytes");
   Stream *stream = currentStream(*array.context);
-  if (!stream || !waitFor(array) || !wait(*stream)) {
-    PyBuffer_Release(&view);
-    return nullptr;
-  }
+  if (!stream || !waitFor(array) || !wait(*stream)) return nullptr;
   {
     WithoutGil released; // and no signals: the stream is idle
     if (bytes && array.context->isHost && isContiguous(array, Order::C)) {
@@ -400,7 +401,6 @@ PyObject *copyTo(PyObject *object, PyObject *target) {
       if (status == TSR_SUCCESS) status = tsrStreamSynchronize(stream->handle);
     }
   }
-  PyBuffer_Release(&view);
   return status == TSR_SUCCESS ? none() : raise(status);
 }
 
@@ -449,35 +449,32 @@ PyObject *bytesAttribute(PyObject *object, void *) {
 
 } // namespace
 
-PyMethodDef arrayMethods[] = {{"empty", empty, METH_VARARGS, nullptr},
-                              {"copy_of", copyOf, METH_O, nullptr},
-                              {"from_dlpack", fromDLPack, METH_O, nullptr},
+PyMethodDef arrayMethods[] = {{"empty", method<empty>(), METH_VARARGS, nullptr},
+                              {"copy_of", method<copyOf>(), METH_O, nullptr},
+                              {"from_dlpack", method<fromDLPack>(), METH_O, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 
 bool addArray(PyObject *module) {
-  static PyMethodDef methods[] = {
-      {"__dlpack__", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toDLPack)),
-       METH_VARARGS | METH_KEYWORDS, nullptr},
-      {"__dlpack_device__", dlpackDevice, METH_NOARGS, nullptr},
-      {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toNumPy)),
-       METH_VARARGS | METH_KEYWORDS, nullptr},
-      {"_copy_to", copyTo, METH_O, nullptr},
-      {"numpy", numpyOf, METH_NOARGS,
-       "A NumPy array with these elements. On the CPU it shares their memory."},
-      {nullptr, nullptr, 0, nullptr}};
-  static PyGetSetDef attributes[] = {{"shape", shapeOf, nullptr, nullptr, nullptr},
-                                     {"ndim", ndimOf, nullptr, nullptr, nullptr},
-                                     {"dtype", dtypeOfArray, nullptr, nullptr, nullptr},
-                                     {"_dtype", dtypeNameOf, nullptr, nullptr, nullptr},
-                                     {"device", deviceOf, nullptr, nullptr, nullptr},
-                                     {"nbytes", bytesAttribute, nullptr, nullptr, nullptr},
+  static PyMethodDef methods[] = {{"__dlpack__", method<toDLPack>(), METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"__dlpack_device__", method<dlpackDevice>(), METH_NOARGS, nullptr},
+                                  {"__array__", method<toNumPy>(), METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"_copy_to", method<copyTo>(), METH_O, nullptr},
+                                  {"numpy", method<numpyOf>(), METH_NOARGS,
+                                   "A NumPy array with these elements. On the CPU it shares their memory."},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef attributes[] = {{"shape", guarded<shapeOf>, nullptr, nullptr, nullptr},
+                                     {"ndim", guarded<ndimOf>, nullptr, nullptr, nullptr},
+                                     {"dtype", guarded<dtypeOfArray>, nullptr, nullptr, nullptr},
+                                     {"_dtype", guarded<dtypeNameOf>, nullptr, nullptr, nullptr},
+                                     {"device", guarded<deviceOf>, nullptr, nullptr, nullptr},
+                                     {"nbytes", guarded<bytesAttribute>, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, attributes},
-                                {Py_tp_repr, reinterpret_cast<void *>(represent)},
-                                {Py_mp_length, reinterpret_cast<void *>(length)},
-                                {Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},
+                                {Py_tp_repr, slot<represent>()},
+                                {Py_mp_length, slot<length>()},
+                                {Py_bf_getbuffer, slot<getBuffer>()},
                                 {Py_bf_releasebuffer, reinterpret_cast<void *>(releaseBuffer)},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tessera._core.Array", sizeof(Array), 0,

@@ -30,6 +30,13 @@ int dtypeOf(const std::string &name) {
 const char *dtypeName(int dtype) {
   return dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes)) ? "" : kDTypes[dtype].name;
 }
+bool isPacked(const std::string &name) { return name == "i4" || name == "u4"; }
+void refusePacked(const std::string &what, const std::string &dtype) {
+  raiseNamed("UnsupportedError", "E_UNIMPLEMENTED",
+             what + " is a tensor of " + dtype +
+                 ", which shares bytes among elements: no array of Python does",
+             "let the kernel have the bytes as u8, and separate or join the elements there");
+}
 uint32_t dtypeBytes(int dtype) { return *dtypeName(dtype) ? kDTypes[dtype].bytes : 0; }
 
 namespace {
@@ -59,16 +66,11 @@ bool describe(Code &code) {
     tsr_arg_info_t a{};
     a.struct_size = sizeof a;
     if (tsr_status_t status = tsrKernelArgInfo(code.kernel, i, &a)) return raise(status), false;
-    if (dtypeOf(a.dtype) < 0) {
-      raiseNamed("UnsupportedError", "E_UNIMPLEMENTED",
-                 "parameter '" + std::string(a.name) + "' is a tensor of " + a.dtype +
-                     ", which shares bytes among elements: no array of Python does",
-                 "take the bytes as u8 and separate the elements in the kernel");
-      return false;
-    }
+    if (dtypeOf(a.dtype) < 0) code.isPacked = true;
     arguments.push_back({a.name,
                          a.kind,
                          dtypeOf(a.dtype),
+                         a.dtype,
                          a.bytes,
                          a.is_read != 0,
                          a.is_written != 0,
@@ -98,7 +100,9 @@ bool describe(Code &code) {
 /// Finds what the call returns: `names` has a parameter's name or "" by value; None: the results.
 bool describeReturns(Code &code, PyObject *names) {
   auto &arguments = *code.arguments;
-  if (names == Py_None) {
+  // `return ts.topk(x, k)`: one value of the source is several results
+  const bool isTuple = names != Py_None && PyList_Size(names) == 1 && code.results > 1;
+  if (names == Py_None || isTuple) {
     for (size_t i = 0; i < code.results; ++i)
       code.returned->push_back(static_cast<int>(code.tensors + i));
     return true;
@@ -188,7 +192,7 @@ PyObject *signature(PyObject *self, void *) {
         Ref text(PyUnicode_FromString(e.text.c_str()));
         if (!text || PyList_Append(to->get(), text.get())) return nullptr;
       }
-    Ref row(Py_BuildValue("(sssOOOO)", a.name.c_str(), kKinds[a.kind], dtypeName(a.dtype), extents.get(),
+    Ref row(Py_BuildValue("(sssOOOO)", a.name.c_str(), kKinds[a.kind], a.dtypeName.c_str(), extents.get(),
                           strides.get(), a.isRead ? Py_True : Py_False, a.isWritten ? Py_True : Py_False));
     if (!row || PyList_Append(list.get(), row.get())) return nullptr;
   }
@@ -198,9 +202,9 @@ PyObject *signature(PyObject *self, void *) {
 } // namespace
 
 bool addCode(PyObject *module) {
-  static PyGetSetDef attributes[] = {{"metadata", metadata, nullptr, nullptr, nullptr},
-                                     {"info", info, nullptr, nullptr, nullptr},
-                                     {"signature", signature, nullptr, nullptr, nullptr},
+  static PyGetSetDef attributes[] = {{"metadata", guarded<metadata>, nullptr, nullptr, nullptr},
+                                     {"info", guarded<info>, nullptr, nullptr, nullptr},
+                                     {"signature", guarded<signature>, nullptr, nullptr, nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)}, {Py_tp_getset, attributes}, {0, nullptr}};

@@ -16,7 +16,8 @@ struct Extent {
 struct Argument {
   std::string name;
   int32_t kind = TSR_ARG_TENSOR; // tsr_arg_kind_t
-  int32_t dtype = -1;            // tsr_dtype_t
+  int32_t dtype = -1;            // tsr_dtype_t; -1: a packed one, which no call can pass
+  std::string dtypeName;
   uint32_t bytes = 0;
   bool isRead = false, isWritten = false;
   std::vector<Extent> extents, strides; // strides: empty if the tensor is contiguous
@@ -31,6 +32,7 @@ struct Code {
   std::vector<Argument> *arguments; // in the order of the ABI: tensors, results, scalars, dims
   size_t tensors, results, scalars, dims;
   bool isSpecialized;         // it was compiled for one value of a dim
+  bool isPacked;              // an argument is of a packed dtype
   bool hasExpressions;        // an extent of a tensor or a result is an expression
   std::vector<int> *returned; // by returned value: an index into `arguments`
   bool isFunction;
@@ -44,5 +46,9 @@ PyObject *newCode(Context *, tsr_module_t, tsr_kernel_t, PyObject *keep, PyObjec
 int dtypeOf(const std::string &name);
 const char *dtypeName(int dtype);
 uint32_t dtypeBytes(int dtype);
+/// Is that a dtype whose elements share bytes, which has no number here?
+bool isPacked(const std::string &name);
+/// Raises ts.UnsupportedError.
+void refusePacked(const std::string &what, const std::string &dtype);
 
 } // namespace tessera::python

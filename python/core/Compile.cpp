@@ -281,12 +281,19 @@ PyObject *loadBundle(PyObject *, PyObject *args) {
   if (status != TSR_SUCCESS) return raise(status);
   Ref list(PyList_New(0));
   PyObject *owner = nullptr; // the first code owns the module
+  struct Unowned {
+    tsr_module_t module;
+    ~Unowned() {
+      if (module) (void)tsrUnloadModule(module);
+    }
+  } unowned{module};
   tsr_kernel_t kernel = nullptr;
   for (size_t i = 0; list && tsrGetModuleKernel(module, i, &kernel) == TSR_SUCCESS; ++i) {
     tsr_kernel_info_t info{};
     info.struct_size = sizeof info;
     if (tsrGetKernelInfo(kernel, &info) != TSR_SUCCESS || info.is_generated) continue;
     Ref code(newCode(context, module, kernel, owner, Py_None));
+    if (!owner) unowned.module = nullptr; // also where newCode() fails
     if (!code || PyList_Append(list.get(), code.get())) return nullptr;
     if (!owner) owner = code.get();
   }
@@ -296,12 +303,12 @@ PyObject *loadBundle(PyObject *, PyObject *args) {
 } // namespace
 
 PyMethodDef compileMethods[] = {
-    {"read_definition", readDefinition, METH_VARARGS, nullptr},
-    {"load_source", loadSource, METH_VARARGS, nullptr},
-    {"compile_bundle", compileBundle, METH_VARARGS, nullptr},
-    {"save_bundle", saveBundle, METH_VARARGS, nullptr},
-    {"inspect", inspect, METH_VARARGS, nullptr},
-    {"load_bundle", loadBundle, METH_VARARGS, nullptr},
+    {"read_definition", method<readDefinition>(), METH_VARARGS, nullptr},
+    {"load_source", method<loadSource>(), METH_VARARGS, nullptr},
+    {"compile_bundle", method<compileBundle>(), METH_VARARGS, nullptr},
+    {"save_bundle", method<saveBundle>(), METH_VARARGS, nullptr},
+    {"inspect", method<inspect>(), METH_VARARGS, nullptr},
+    {"load_bundle", method<loadBundle>(), METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -129,6 +129,11 @@ private:
       return false;
     }
     if (t.isOn(*code.context)) return true;
+    if (t.isOfParent(*code.context)) {
+      refuse("E_ARG_DEVICE", where() + " is of the process that forked this one, which cannot use it",
+             "make the array in this process");
+      return false;
+    }
     refuse("E_ARG_DEVICE",
            where() + " is in the memory of " + t.place() + ", and the kernel runs on " + code.context->target,
            t.isHost || t.context ? "move it: ts.asarray(" + a.name + ")"
@@ -167,6 +172,8 @@ private:
     const auto &arguments = *code.arguments;
     const size_t count = arguments.size();
     const std::vector<int> &parameters = variant.parameters;
+    if (code.isPacked) [[unlikely]]
+      return refusePackedOf(code);
     Stream *stream = currentStream(*code.context);
     if (!stream) return nullptr;
     Small<void *, 2 * kSmall> args(count), pointers(count);
@@ -190,6 +197,8 @@ private:
         args[i] = &scalars[i];
       } else if (a.kind == TSR_ARG_DIM) {
         args[i] = &dims[i - (count - code.dims)];
+      } else {
+        args[i] = nullptr; // until it is allocated
       }
     }
     std::vector<int64_t> extents;
@@ -200,6 +209,7 @@ private:
     }
     if (!checkOverlap(code, variant)) return nullptr;
     if (!checkFailure(*stream)) return nullptr;
+    const Ref convert = kind == TypeKind::DLPack && code.results ? converterTo(first) : Ref();
     Small<Array *, kSmall> arrays(code.tensors);
     size_t arrayCount = 0;
     for (size_t i = 0; i < code.tensors; ++i)
@@ -215,7 +225,7 @@ private:
       for (size_t i = 0; i < code.results; ++i)
         results[i].object = Ref::borrow(replay->results[i].get());
       if (!python::replay(*reinterpret_cast<Graph *>(replay->graph.get()), *stream)) return nullptr;
-      return returnValues(code, parameters, results.data(), kind, first);
+      return returnValues(code, parameters, results.data(), convert);
     }
     const int64_t *known = extents.data() ? extents.data() + extents.size() - resultAxes(code) : nullptr;
     for (size_t i = 0; i < code.results; ++i) {
@@ -226,7 +236,7 @@ private:
                    : a.extents[d].kind == TSR_DIM_CONSTANT ? a.extents[d].value
                                                            : dims[static_cast<size_t>(a.extents[d].dim)];
       if (!results[i].allocate(*code.context, kind, a.dtype, static_cast<int>(a.extents.size()), shape))
-        return nullptr;
+        return refuseLarge(code, args.data(), count);
       pointers[code.tensors + i] = results[i].data;
       args[code.tensors + i] = &pointers[code.tensors + i];
       launch.waits |= results[i].isHost;
@@ -234,7 +244,23 @@ private:
         return nullptr;
     }
     if (replay ? !capture(*replay, launch, results.data()) : !queue(launch, results.data())) return nullptr;
-    return returnValues(code, parameters, results.data(), kind, first);
+    return returnValues(code, parameters, results.data(), convert);
+  }
+
+  /// Results for which there is no memory may be those of a call that the launch would refuse: says that.
+  static PyObject *refuseLarge(const Code &code, void **args, size_t count) {
+    if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
+    uint64_t bytes;
+    if (tsrKernelWorkspace(code.kernel, args, count, &bytes) != TSR_EINVAL) return nullptr;
+    PyErr_Clear();
+    return raise(TSR_EINVAL);
+  }
+
+  PyObject *refusePackedOf(const Code &code) {
+    const auto found = std::ranges::find_if(*code.arguments, [](const Argument &a) { return a.dtype < 0; });
+    refusePacked(state_.name + ": " + (found->kind == TSR_ARG_RESULT ? "the " : "") + found->name,
+                 found->dtypeName);
+    return nullptr;
   }
 
   static size_t resultAxes(const Code &code) {
@@ -275,6 +301,7 @@ private:
       else if (waits)
         later = waitPart(l.stream.handle, kPollNs, isLate, said);
     }
+    if (!waits) mayWork(l.stream); // another thread may have found it idle before the launch
     if (status != TSR_SUCCESS && waits) awaitIdle(l.stream); // it may have queued some of its steps
     if (status != TSR_SUCCESS) return raiseSaid(status, said), false;
     if (isRecorded) return keepAll(l, results);
@@ -313,12 +340,12 @@ private:
     return python::replay(*graph, l.stream);
   }
 
-  PyObject *returnValues(const Code &code, const std::vector<int> &parameters, Result *results, TypeKind kind,
-                         PyObject *first) {
+  PyObject *returnValues(const Code &code, const std::vector<int> &parameters, Result *results,
+                         const Ref &convert) {
     auto value = [&](int argument) -> PyObject * {
       const auto i = static_cast<size_t>(argument);
       if (i < code.tensors) return Py_NewRef(values_[static_cast<size_t>(parameters[i])]);
-      return results[i - code.tensors].take(kind, first);
+      return results[i - code.tensors].take(convert);
     };
     const std::vector<int> &returned = *code.returned;
     if (returned.empty()) return none();
@@ -388,13 +415,12 @@ void deallocate(PyObject *self) {
 } // namespace
 
 bool addKernel(PyObject *module) {
-  static PyMethodDef methods[] = {{"_code", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(code)),
-                                   METH_VARARGS | METH_KEYWORDS, nullptr},
-                                  {"_signature", setSignature, METH_VARARGS, nullptr},
+  static PyMethodDef methods[] = {{"_code", method<code>(), METH_VARARGS | METH_KEYWORDS, nullptr},
+                                  {"_signature", method<setSignature>(), METH_VARARGS, nullptr},
                                   {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void *>(create)},
+  static PyType_Slot slots[] = {{Py_tp_new, slot<create>()},
                                 {Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
-                                {Py_tp_call, reinterpret_cast<void *>(call)},
+                                {Py_tp_call, slot<call>()},
                                 {Py_tp_methods, methods},
                                 {0, nullptr}};
   static PyType_Spec spec = {"tessera._core.Kernel", sizeof(Kernel), 0,

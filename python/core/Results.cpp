@@ -44,10 +44,19 @@ bool Result::allocate(Context &context, TypeKind kind, int dtype, int rank, cons
   return true;
 }
 
-PyObject *Result::take(TypeKind kind, PyObject *first) {
-  if (kind != TypeKind::DLPack) return object.release();
-  Ref module(PyImport_ImportModule("tessera._interop"));
-  return module ? PyObject_CallMethod(module.get(), "as_library_of", "OO", object.get(), first) : nullptr;
+PyObject *Result::take(const Ref &convert) {
+  return convert ? PyObject_CallFunctionObjArgs(convert.get(), object.get(), nullptr) : object.release();
+}
+
+Ref converterTo(PyObject *like) {
+  Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(like)), "__module__"));
+  std::string text;
+  if (!name || !PyUnicode_Check(name.get()) || !python::text(name.get(), text)) return clearError(), Ref();
+  Ref package(PyUnicode_FromString(text.substr(0, text.find('.')).c_str()));
+  Ref module(package ? PyImport_GetModule(package.get()) : nullptr);
+  Ref convert(module ? PyObject_GetAttrString(module.get(), "from_dlpack") : nullptr);
+  if (!convert) clearError();
+  return convert;
 }
 
 } // namespace tessera::python

@@ -12,8 +12,11 @@ struct Result {
   /// For arguments of `kind`: an array of NumPy, or a ts.Array where NumPy has no such dtype or the arguments
   /// are of other kinds. Returns false after raising.
   bool allocate(Context &, TypeKind kind, int dtype, int rank, const int64_t *shape);
-  /// The object to return. Arguments of DLPack get the array as `first`'s library has it.
-  PyObject *take(TypeKind kind, PyObject *first);
+  /// The object to return, converted if there is something to convert with.
+  PyObject *take(const Ref &convert);
 };
+
+/// from_dlpack() of the library that a tensor is of; null without raising if it has none.
+Ref converterTo(PyObject *like);
 
 } // namespace tessera::python

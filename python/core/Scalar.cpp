@@ -27,6 +27,11 @@ bool refuseRange(PyObject *object, int dtype, const char *name) {
   return false;
 }
 
+/// Is the exception about something else than the argument, as Ctrl-C or the memory?
+bool isForeign() {
+  return !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError);
+}
+
 bool isBool(PyObject *object) {
   if (PyBool_Check(object)) return true;
   if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) return false;
@@ -35,10 +40,22 @@ bool isBool(PyObject *object) {
                   PyUnicode_CompareWithASCIIString(name.get(), "bool") == 0); // of NumPy
 }
 
+/// Is it a complex number, a date or a time of NumPy? NumPy converts them, and drops what they mean.
+bool hasMore(PyObject *object) {
+  if (PyFloat_CheckExact(object) || PyLong_CheckExact(object)) return false;
+  Ref dtype(PyObject_GetAttrString(object, "dtype")),
+      kind(dtype ? PyObject_GetAttrString(dtype.get(), "kind") : nullptr);
+  if (!kind) clearError();
+  if (!kind || !PyUnicode_Check(kind.get())) return false;
+  const auto is = [&](const char *text) { return PyUnicode_CompareWithASCIIString(kind.get(), text) == 0; };
+  return is("c") || is("m") || is("M");
+}
+
 bool readInt(PyObject *object, int dtype, const char *name, uint64_t &bits) {
-  if (isBool(object)) return refuseType(object, dtype, name, "an int");
+  if (isBool(object) || hasMore(object)) return refuseType(object, dtype, name, "an int");
   Ref index(PyNumber_Index(object));
   if (!index) {
+    if (isForeign()) return false;
     clearError();
     return refuseType(object, dtype, name, "an int");
   }
@@ -68,10 +85,11 @@ uint64_t toBf16(float value) {
 }
 
 bool readFloat(PyObject *object, int dtype, const char *name, uint64_t &bits) {
-  if (isBool(object)) return refuseType(object, dtype, name, "a float");
+  if (isBool(object) || hasMore(object)) return refuseType(object, dtype, name, "a float");
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred()) {
     const bool isLarge = PyErr_ExceptionMatches(PyExc_OverflowError);
+    if (isForeign()) return false;
     clearError();
     return isLarge ? refuseRange(object, dtype, name) : refuseType(object, dtype, name, "a float");
   }

@@ -172,6 +172,10 @@ bool Tensor::isOn(const Context &other) const {
   return deviceType == deviceTypeOf(other) && deviceType != dlpack::Other && deviceId == kDevice;
 }
 
+bool Tensor::isOfParent(const Context &own) const {
+  return context && context != &own && context->backend == own.backend;
+}
+
 std::string Tensor::place() const {
   if (context) return context->backend;
   if (isHost) return "the host";
@@ -228,8 +232,29 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
   }
 }
 
+/// For a tensor that its library does not export, as one that requires grad or is sparse: the library's
+/// reason.
+static bool refuseExport(const char *code, const char *name) {
+  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  const Ref itsType(type), itsTrace(trace);
+  Ref cause(value), shown(PyObject_Str(value));
+  std::string why;
+  if (!shown || !text(shown.get(), why)) clearError();
+  refuse(code, std::string(name) + ": its library does not export it: " + why);
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  PyException_SetCause(value, cause.release());
+  PyErr_Restore(type, value, trace);
+  return false;
+}
+
 bool Tensor::readBuffer(PyObject *object, const char *name) {
   if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
+    const bool isOfFormat = kind == TypeKind::NumPy && PyErr_ExceptionMatches(PyExc_ValueError);
+    if (!isOfFormat) return refuseExport("E_ARG_TYPE", name);
     clearError();
     refuse("E_ARG_DTYPE", std::string(name) + " has elements of a type that the language does not have",
            "convert it, as with " + std::string(name) + ".astype('float32'), or with ts.asarray(x, dtype)");
@@ -271,25 +296,6 @@ bool Tensor::readBuffer(PyObject *object, const char *name) {
   return finish(name);
 }
 
-/// For a tensor that its library does not export, as one that requires grad or is sparse: the library's
-/// reason.
-static bool refuseExport(const char *name) {
-  if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  const Ref itsType(type), itsTrace(trace);
-  Ref cause(value), shown(PyObject_Str(value));
-  std::string why;
-  if (!shown || !text(shown.get(), why)) clearError();
-  refuseCapsule(name, "its library does not export it: " + why);
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  PyException_SetCause(value, cause.release());
-  PyErr_Restore(type, value, trace);
-  return false;
-}
-
 bool Tensor::readDLPack(PyObject *object, const char *name) {
   Ref export_(PyObject_GetAttrString(object, "__dlpack__")), none(PyTuple_New(0));
   if (!export_ && PyErr_ExceptionMatches(PyExc_AttributeError)) {
@@ -304,7 +310,7 @@ bool Tensor::readDLPack(PyObject *object, const char *name) {
     clearError();
     capsule = Ref(PyObject_CallObject(export_.get(), nullptr));
   }
-  return capsule ? takeCapsule(capsule.get(), name) : refuseExport(name);
+  return capsule ? takeCapsule(capsule.get(), name) : refuseExport("E_ARG_DLPACK", name);
 }
 
 bool Tensor::takeCapsule(PyObject *capsule, const char *name) {

@@ -40,7 +40,7 @@ struct Tensor {
 
   Tensor() {}
   ~Tensor() {
-    if (held) release();
+    if (held && ownsPython()) release();
   }
   Tensor(const Tensor &) = delete;
   Tensor &operator=(const Tensor &) = delete;
@@ -53,6 +53,8 @@ struct Tensor {
   bool read(PyObject *object, TypeKind kind, const char *name);
   /// Can kernels of that context access the elements?
   bool isOn(const Context &) const;
+  /// Is it an array of the process that forked this one? A process has one context for a backend.
+  bool isOfParent(const Context &) const;
   /// What errors call the memory that the elements are in.
   std::string place() const;
   /// "f32[3, 64]"

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 
 from tessera import _core, _dtypes
 from tessera._entry import entry
@@ -16,14 +15,6 @@ if TYPE_CHECKING:
 
 _NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "tf32": "float32", "i64": "int64", "i32": "int32", "i16": "int16",
           "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool"}
-
-
-def as_library_of(array: Any, like: Any) -> Any:
-    """An array as a tensor of the library that `like` is of."""
-    module = sys.modules[type(like).__module__.split(".")[0]]
-    if hasattr(module, "from_dlpack"):
-        return module.from_dlpack(array)
-    return array
 
 
 def numpy(array: Any) -> Any:

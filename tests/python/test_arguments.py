@@ -129,8 +129,77 @@ class Arguments(unittest.TestCase):
         def unpack(q: ts.Tensor["n", ts.u4], y: ts.Tensor["n", ts.i32]):
             for i in ts.tile.parallel(0, n, 16):
                 y[i:i+16] = ts.tile.cast(q[i:i+16], ts.i32)
-        with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED.*'q' is a tensor of u4(.|\n)*as u8"):
-            unpack(np.zeros(5, "u1"), np.zeros(10, "i4"))
+
+        @ts.kernel
+        def twice(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] + x[i:i+16]
+
+        @ts.jit
+        def pack(x: ts.Tensor["n", ts.f32]) -> ts.Tensor["n", ts.i4]:
+            return ts.cast(x, ts.i4)
+        x = np.ones(3, "f4")
+        for call, says in ((lambda: unpack(np.zeros(5, "u1"), np.zeros(10, "i4")), "unpack: q is a tensor of u4(.|\n)*as u8"),
+                           (lambda: pack(x), "pack: the result is a tensor of i4"), (lambda: ts.cast(x, ts.i4), "the result is a tensor of i4"),
+                           (lambda: ts.asarray(x, ts.u4), "tensor of u4"), (lambda: ts.empty(3, ts.i4), "tensor of i4")):
+            with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED.*" + says):
+                call()
+        # what needs no array goes on
+        self.assertEqual([a["dtype"] for a in unpack.jit().signature], ["u4", "i32", "i64"])
+        with tempfile.TemporaryDirectory() as folder:
+            unpack.save(folder + "/unpack.tsrb")
+            ts.load(folder + "/unpack.tsrb")
+            with self.assertRaisesRegex(ts.UnsupportedError, "q is a tensor of u4"):
+                ts.load(folder + "/unpack.tsrb").unpack(np.zeros(5, "u1"), np.zeros(10, "i4"))
+        twice(x)
+        self.assertEqual(x.tolist(), [2, 2, 2])
+
+    def test_numbers_that_mean_more(self):
+        x, y = np.ones(3, "f4"), np.zeros(3, "f4")
+        for number in (np.complex64(3 + 4j), 3 + 4j, np.timedelta64(5, "s"), np.datetime64("2020-01-01")):
+            self.refused("E_ARG_TYPE", lambda: add(x, y, number), "a is a scalar of f32")
+
+    def test_text_with_a_nul(self):
+        for call in (lambda: ts.runtime.select_backend("cpu\0junk"), lambda: ts.runtime.set_mapper("default\0junk"),
+                     lambda: add.jit(target="cpu\0junk"), lambda: add.jit(numerics="strict\0junk"), lambda: ts.load("a\0b")):
+            with self.assertRaisesRegex(ValueError, "embedded null character"):
+                call()
+
+    def test_failures_that_are_not_the_arguments(self):
+        class Index:
+            def __index__(self):
+                raise MemoryError
+
+        @ts.kernel
+        def fill(y: ts.Tensor["n", ts.i32], a: ts.i32):
+            for i in ts.tile.parallel(0, n, 16):
+                y[i:i+16] = a
+        with self.assertRaises(MemoryError):
+            fill(np.zeros(3, "i4"), Index())
+        released = memoryview(bytearray(16)).cast("f")
+        released.release()
+        self.refused("E_ARG_TYPE", lambda: add(released, np.zeros(4, "f4")), "released memoryview")
+
+    def test_results_that_the_launch_refuses(self):
+        for x in (np.ones((3, 8), "f4"), ts.ones((3, 8))):
+            values, indices = ts.topk(x, 3)
+            self.assertEqual((values.shape, indices.shape), ((3, 3), (3, 3)))
+            for k in (9, 2**40):  # the second one's results would need terabytes
+                self.refused("TSR_EINVAL", lambda: ts.topk(x, k), f"found {k}")
+
+    def test_producers_without_a_module(self):
+        class Producer:
+            def __dlpack__(self, **kwargs):
+                return np.ones(3, "f4").__dlpack__()
+
+            def __dlpack_device__(self):
+                return 1, 0
+
+        @ts.jit
+        def twice(x):
+            return x + x
+        for module in ("gone.submodule", None):
+            self.assertEqual(twice(type("Own", (Producer,), {"__module__": module})()).numpy().tolist(), [2, 2, 2])
 
     def test_kinds_of_arrays(self):
         want = np.arange(6, dtype="f4")

@@ -1,8 +1,10 @@
 """Memory that arrays share with other libraries: whose it is, how long it lives, and who may read it when."""
 import ctypes
 import importlib.util
+import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import unittest
@@ -158,9 +160,71 @@ class Buffers(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
+    def test_no_memory_for_a_copy(self):
+        self.assertEqual("TSR_EOOM\n", self.run_program("""
+            import resource
+            import numpy as np
+            import tessera as ts
+            ts.ones(3)
+            x = np.ones(40_000_000, "f4")[::2]
+            used = int(open("/proc/self/statm").read().split()[0]) * 4096
+            resource.setrlimit(resource.RLIMIT_AS, (used + 120_000_000,) * 2)
+            try:
+                ts.asarray(x)
+            except ts.OutOfMemoryError as error:
+                print(error.code)
+        """))
+
+    def test_threads_at_the_end(self):
+        for call in ("g(x, 'no')", "ts.from_dlpack(x)", "np.from_dlpack(a)", "a.numpy()"):
+            with self.subTest(call):
+                self.run_program(f"""
+                    import sys, threading, time
+                    import numpy as np
+                    import tessera as ts
+                    @ts.jit
+                    def g(x, y):
+                        return x + y
+                    x, a = np.ones(100, "f4"), ts.ones(100)
+                    g(x, x)
+                    sys.setswitchinterval(1e-5)
+                    def work():
+                        while True:
+                            try:
+                                {call}
+                            except ts.Error:
+                                pass
+                    for _ in range(3):
+                        threading.Thread(target=work, daemon=True).start()
+                    time.sleep(0.1)
+                """)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "needs os.fork")
+    def test_arrays_of_the_parent(self):
+        self.assertIn("of the process that forked this one", self.run_program("""
+            import os
+            import tessera as ts
+            @ts.jit
+            def g(x):
+                return x + x
+            x = ts.ones(3)
+            g(x)
+            if os.fork() == 0:
+                try:
+                    g(x)
+                except ts.ArgumentError as error:
+                    os.write(1, str(error).encode())
+                os._exit(0)
+            os.wait()
+        """))
+
     def run_program(self, text):
-        done = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=60)
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(text))
+            file.flush()
+            done = subprocess.run([sys.executable, file.name], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
 
     def test_threads_that_run_at_the_end(self):
         self.run_program("""
