@@ -1,6 +1,7 @@
 #include "python/core/Later.h"
 #include "python/core/Stream.h"
 #include <algorithm>
+#include <new>
 
 namespace tessera::python {
 namespace {
@@ -48,14 +49,19 @@ void endAll(Context &context) {
 } // namespace
 
 void endLater(Context &context, int64_t bytes, std::function<void()> end, tsr_stream_t stream) {
-  if (stream && tsrStreamQuery(stream) == TSR_NOT_READY) streams().push_back({&context, stream});
-  if (hasWork(context)) {
-    all().push_back({&context, std::move(end)});
-    context.leftBytes += bytes + kOwnBytes;
-    return;
+  Left left{&context, std::move(end)};
+  try {
+    if (stream && tsrStreamQuery(stream) == TSR_NOT_READY) streams().push_back({&context, stream});
+    if (hasWork(context)) {
+      all().push_back(std::move(left));
+      context.leftBytes += bytes + kOwnBytes;
+      return;
+    }
+  } catch (const std::bad_alloc &) { // deallocators raise nothing: it ends now, and may wait
+    if (stream) std::erase_if(streams(), [&](const LeftStream &s) { return s.handle == stream; });
   }
   WithoutGil released;
-  end();
+  left.end();
 }
 
 bool makeRoom(Context &context) {
