@@ -37,6 +37,18 @@ class Testing(unittest.TestCase):
         self.fails("differ", assert_allclose, np.array([2 ** 62]), np.array([2 ** 62 + 1]))
         self.fails("differ", assert_allclose, np.array([NAN]), np.array([1.0]), bound=INF)
 
+    def test_complex_numbers(self):
+        assert_allclose(np.array([1 + 2j]), np.array([1 + 2j]))
+        assert_allclose(np.array([1 + 2j]), np.array([1 + 2.5j]), bound=0.5)
+        self.fails("1 of 1", assert_allclose, np.array([1 + 2j]), np.array([1 + 5j]))
+        self.fails("1 of 1", assert_allclose, np.array([1.0]), np.array([1 + 5j]))
+
+    def test_integers_are_exact(self):
+        assert_allclose(np.array([2 ** 53]), np.array([2.0 ** 53]))
+        for got, want in ((2 ** 53 + 1, 2 ** 53), (2 ** 53 + 1, 2.0 ** 53), (True, False), (0, NAN), (1, INF)):
+            self.fails("1 of 1", assert_allclose, np.array([got]), np.array([want]))
+        self.fails("1 of 1", assert_allclose, np.array([2 ** 64 - 1], "u8"), np.array([-1]))
+
     def test_arrays_of_tessera(self):
         x = ts.asarray(np.linspace(-3, 3, 100, dtype="f4"), ts.bf16)
         assert_allclose(x, np.linspace(-3, 3, 100))
