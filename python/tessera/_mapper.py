@@ -97,7 +97,11 @@ def _said(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
-    return f"{type(error).__name__}: {error}{where}"
+    try:
+        text = str(error)
+    except Exception as e:  # a class of the program
+        text = f"<its text raised {type(e).__name__}>"
+    return f"{type(error).__name__}: {text}{where}"
 
 
 def _run(mapper: Any, hook: str, about: dict[str, Any], question: Any) -> None:
@@ -106,11 +110,13 @@ def _run(mapper: Any, hook: str, about: dict[str, Any], question: Any) -> None:
         answer = _call(mapper, hook, about)
         if isinstance(answer, tuple) and len(answer) == 2:
             answer, predicted = answer[0], float(answer[1])
+            if not 0 <= predicted < float("inf"):
+                failure = f"it returned {predicted} nanoseconds, expected a finite number from 0 on"
         if answer is None or isinstance(answer, str):
             choice = answer or ""
-        else:
+        elif not failure:
             failure = f"it returned {answer!r}, expected a name or None"
-        _core.answer_mapper(question, choice, predicted, failure)
+        _core.answer_mapper(question, "" if failure else choice, -1.0 if failure else predicted, failure)
     except BaseException as e:  # SystemExit too: the compilation that asked fails, and nothing else
         _core.answer_mapper(question, "", -1.0, _said(e).replace("\0", "\\0").encode(errors="replace").decode())
 
@@ -120,11 +126,19 @@ def ask(mapper: Any, hook: str, about: dict[str, Any], question: Any) -> None:
     _thread.start_new_thread(_run, (mapper, hook, about, question))
 
 
+_is_set = False  # a mapper other than the environment's
+
+
 @entry
 def set_mapper(mapper: Any) -> None:
     """Sets the mapper of this process: an object of a class derived from ts.Mapper, the text of a built-in or a plugin's one, as
     "replay(decisions.yaml)", or None for the environment's. It decides for what is compiled from now on."""
+    global _is_set
+    if mapper is None and not _is_set:
+        return  # what was compiled stays right
     if isinstance(mapper, str):
+        if "\0" in mapper:
+            raise ArgumentError(f"the text of a mapper has no NUL, found {mapper!r}", "E_ARG_TYPE")
         _core.set_mapper_named(mapper)
     elif mapper is None or isinstance(mapper, Mapper):
         _core.set_mapper(mapper, type(mapper).__name__)
@@ -132,4 +146,5 @@ def set_mapper(mapper: Any) -> None:
         called = isinstance(mapper, type) and issubclass(mapper, Mapper)
         raise ArgumentError(f"set_mapper expects an object of a class derived from ts.Mapper, found {mapper!r}", "E_ARG_TYPE",
                             f"make one: {mapper.__name__}()" if called else "derive its class from ts.Mapper")
+    _is_set = mapper is not None
     _settings.mapper_changed()

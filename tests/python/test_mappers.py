@@ -105,11 +105,20 @@ class Mappers(unittest.TestCase):
             def choose_variant(self, op, arch):
                 sys.exit(3)
 
+        class Mute(Exception):
+            def __str__(self):
+                raise OSError("no text")
+
+        class RaisesMute(ts.Mapper):
+            def choose_variant(self, op, arch):
+                raise Mute
+
         class Takes(ts.Mapper):
             def choose_variant(self):
                 pass
 
         self.fails(Raises(), "E_MAPPER_FAILED", "ValueError: no such thing", "test_mappers.py:")
+        self.fails(RaisesMute(), "E_MAPPER_FAILED", "Mute: <its text raised OSError>", "test_mappers.py:")
         self.fails(Exits(), "E_MAPPER_FAILED", "SystemExit: 3")
         self.fails(Takes(), "E_MAPPER_FAILED", "TypeError", "positional")
 
@@ -122,7 +131,8 @@ class Mappers(unittest.TestCase):
 
         self.fails(answering("blass"), "E_MAPPER_ANSWER", "'blass' is not legal", "tile")
         self.fails(answering("ptx"), "E_MAPPER_ANSWER", "legal: ")
-        for wrong in (3, b"tile", ["tile"], object, ("tile", "soon"), ("tile", 1, 2), "a\0b", "\ud800"):
+        for wrong in (3, b"tile", ["tile"], object, ("tile", "soon"), ("tile", 1, 2), ("tile", float("nan")), ("tile", -5),
+                      ("tile", float("inf")), "a\0b", "\ud800"):
             self.fails(answering(wrong), "E_MAPPER_FAILED")
         self.fails(answering("x" * 2000), "E_MAPPER_ANSWER", "2000 bytes")
 
