@@ -84,8 +84,29 @@ def _without_host_arguments(text: str) -> str:
     end = _before_def(text)
     if "capture_graph" not in text[:end]:
         return text
+    import io
     import re
-    return re.sub(r"\(\s*capture_graph\s*=[^(),]*,?\s*\)", lambda found: re.sub(r"[^\r\n]", " ", found[0]), text[:end]) + text[end:]
+    import tokenize
+    starts = [0]  # of the lines
+    for line in io.StringIO(text[:end], newline=""):
+        starts.append(starts[-1] + len(line))
+    depth, begin, is_host, out = 0, 0, False, text
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text[:end], newline="").readline):
+            if token.type == tokenize.OP and token.string in "([{":
+                if depth == 0:
+                    begin, is_host = starts[token.start[0] - 1] + token.start[1], False
+                depth += 1
+            elif token.type == tokenize.OP and token.string in ")]}":
+                depth -= 1
+                if depth == 0 and is_host:  # jit has no other argument
+                    last = starts[token.end[0] - 1] + token.end[1]
+                    out = out[:begin] + re.sub(r"[^\r\n]", " ", out[begin:last]) + out[last:]
+            elif token.type in (tokenize.NAME, tokenize.STRING):
+                is_host |= token.string.strip("'\"") == "capture_graph"
+    except (tokenize.TokenError, SyntaxError):  # the compiler reports it
+        pass
+    return out
 
 
 def read(function: types.FunctionType, is_inlined: bool = False) -> Definition:
@@ -205,6 +226,9 @@ class Source:
                 return self._constant(definition, name, line, column, text)
             statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
             return self._import(definition, root, statement, line, column)
+        decorator = getattr(value, "_tessera_name", None) if isinstance(value, types.FunctionType) else None
+        if decorator is not None and definition.is_decorator(line):
+            return self._import(definition, root, f"from tessera import {decorator} as {root}", line, column)
         is_language = id(value) in LANGUAGE or is_own(value)
         if isinstance(value, Name) or is_language:
             path = value._path if isinstance(value, Name) else f"tessera.{LANGUAGE.get(id(value), getattr(value, '__name__', ''))}"

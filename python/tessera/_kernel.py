@@ -419,6 +419,8 @@ def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = Fal
             raise ArgumentError(f"'{wrapped.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
         return _decorate(wrapped, "ts.jit", True, capture_graph)
 
+    setattr(decorate, "_tessera_name", "jit")  # what a name of it is to the compiler
+
     if function is not None and not capture_graph:
         return decorate(function)
     return decorate if function is None else decorate(function)

@@ -54,6 +54,31 @@ def scaled_by_width(a):
     return a * helpers.WIDTH
 
 
+@ts.jit(capture_graph=bool(1))
+def graph_by_call(x):
+    return x + x
+
+
+@ts.jit(
+    capture_graph=True,  # replay (fast), please
+)
+def graph_with_comment(x):
+    return x + x
+
+
+@ts.jit(**{"capture_graph": True})
+def graph_of_dict(x):
+    return x + x
+
+
+replayed = ts.jit(capture_graph=True)
+
+
+@replayed
+def graph_by_name(x):
+    return x + x
+
+
 class Holder:
     @ts.kernel
     def method(x: ts.Tensor["n", ts.f32]):
@@ -386,6 +411,12 @@ class Capture(unittest.TestCase):
         k(x)
         np.testing.assert_array_equal(x, 1)
         self.assertIn("B: 64", k.jit(B=64).metadata)
+
+    def test_arguments_that_are_not_the_compilers(self):
+        x = np.ones(3, "f4")
+        for function in (graph_by_call, graph_with_comment, graph_of_dict, graph_by_name):
+            for _ in range(3):
+                self.assertEqual(function(x).tolist(), [2, 2, 2])
 
     def test_lines_that_begin_with_a_matrix_product(self):
         @ts.jit
