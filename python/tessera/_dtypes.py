@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 
 class DType:
-    """A dtype of the language, with its policies: fp8_e4m3 @ accum(f32) @ loss_scale(128.0)."""
+    """A dtype of the language, with its policies: fp8_e4m3 @ accum(f32) @ loss_scale(128.0). It equals its name, also as a key of a dict;
+    aliases are equal too, but are keys of their own."""
 
     __slots__ = ("name", "_policies")
 
@@ -38,7 +39,7 @@ class DType:
         return isinstance(other, DType) and (self.name, self._policies) == (other.name, other._policies)
 
     def __hash__(self) -> int:
-        return hash((self.name, self._policies))
+        return hash(str(self))  # equal to the name, so with the hash of the name
 
 
 class Policy:

@@ -155,7 +155,7 @@ def of_class(name: str, code: str, message: str, hint: str) -> Error:
 
 
 def is_own(filename: str) -> bool:
-    return filename.startswith(_PACKAGE)
+    return filename.startswith(_PACKAGE + os.sep)
 
 
 def trimmed(trace: TracebackType | None) -> TracebackType | None:

@@ -6,11 +6,11 @@ import operator
 
 from tessera import _core, _dtypes
 from tessera._entry import entry
-from tessera._errors import ArgumentError
+from tessera._errors import ArgumentError, OutOfMemoryError
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "tf32": "float32", "i64": "int64", "i32": "int32", "i16": "int16",
@@ -35,8 +35,18 @@ def _repr_html_(self: _core.Array) -> str:
     return _html.array(self)
 
 
+def _element(self: _core.Array) -> Any:
+    """The element of an array that has one, as a number of Python."""
+    if math.prod(self.shape) != 1:
+        raise ArgumentError(f"an array of the shape {self.shape} is no number", "E_ARG_SHAPE", "index x.numpy(), or reduce the array")
+    return (self if self._dtype in _NUMPY else asarray(self, "f32")).numpy().item()
+
+
 # Set here: the type is of the extension module.
 setattr(_core.Array, "_repr_html_", _repr_html_)
+setattr(_core.Array, "__float__", lambda self: float(_element(self)))
+setattr(_core.Array, "__int__", lambda self: int(_element(self)))
+setattr(_core.Array, "__bool__", lambda self: bool(_element(self)))
 _core.Array.__doc__ = """An array in the memory of a device: shape, ndim, dtype, device, nbytes, numpy(); the buffer protocol and DLPack on the host.
 
 Made by ts.asarray, ts.from_dlpack, ts.empty, ts.zeros, ts.ones, ts.full, ts.arange, and by calls with arrays of this type."""
@@ -48,23 +58,63 @@ def represent(array: Any) -> str:
 
 def _cast(array: Any, dtype: _dtypes.DType) -> _core.Array:
     from tessera._names import OP, TILE
+    if dtype.name == "tf32":
+        raise ArgumentError("nothing is converted to tf32, which is how products of f32 are computed", "E_ARG_DTYPE",
+                            "make the array of ts.f32: parameters of ts.tf32 take it")
     made: _core.Array = (OP.get("cast") or TILE["cast"])(array, dtype)
     return made
 
 
 @entry
 def asarray(x: Any, dtype: Any = None) -> _core.Array:
-    """A ts.Array with the elements of an array of another library, or of nested lists of numbers. An Array of the dtype is returned as
-    it is; other conversions are the language's casts."""
-    if isinstance(x, (list, tuple, int, float)):
+    """A ts.Array with the elements of an array of another library, of a number, or of nested lists of numbers: floats without a dtype
+    are f32, integers i64. An Array of the dtype is returned as it is; conversions, of lists too, are the language's casts: floats that
+    an integer dtype does not have saturate, integers wrap."""
+    kind = None if dtype is None else _stored(dtype)
+    if isinstance(x, (list, tuple, int, float)) and not _is_of_numpy(x):
         import numpy as np
-        x = np.asarray(x, dtype=None if dtype is None else _NUMPY.get(_dtypes.of(dtype).name))
-        if x.dtype == np.float64 and dtype is None:
-            x = x.astype(np.float32)
+        try:
+            x = np.asarray(x)
+        except ValueError:
+            raise ArgumentError("the lists at one level differ in length, or hold lists and numbers", "E_ARG_SHAPE",
+                                "an array has the same number of elements in each row") from None
+        if x.dtype == object:
+            raise ArgumentError("an element is no number, or an integer of more than 64 bits", "E_ARG_RANGE")
+        return _converted(x, kind or (_dtypes.of("f32") if x.dtype == np.float64 else None))
+    if _is_of_numpy(x):
+        import numpy as np
+        x = np.asarray(x)
     array = x if isinstance(x, _core.Array) else _core.copy_of(x)
-    if dtype is None or _dtypes.of(dtype).name == array._dtype:
+    if kind is None or kind.name == array._dtype:
         return array
-    return _cast(array, _dtypes.of(dtype))
+    return _cast(array, kind)
+
+
+def _is_of_numpy(x: Any) -> bool:
+    """Is it a scalar of NumPy? float64 is a float, too."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(x, numpy.generic)
+
+
+def _stored(dtype: Any) -> _dtypes.DType:
+    """A dtype that elements of arrays have."""
+    kind = _dtypes.of(dtype)
+    if kind.name in ("i4", "u4"):
+        raise ArgumentError(f"an array has no elements of {kind.name}: two of them share a byte", "E_ARG_DTYPE",
+                            "pack them into u8, and compute with them within a kernel")
+    return kind
+
+
+def _converted(values: Any, kind: _dtypes.DType | None) -> _core.Array:
+    """An array of NumPy as a ts.Array, by the language's casts. NumPy's are the same but from floats to integers, and need no
+    compilation."""
+    name = None if kind is None else _NUMPY.get(kind.name)
+    if name is not None and values.dtype.kind in "biuf" and not (values.dtype.kind == "f" and name[0] in "iu"):
+        import numpy as np
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = values.astype(name)
+    array = _core.copy_of(values)
+    return array if kind is None or kind.name == array._dtype else _cast(array, kind)
 
 
 @entry
@@ -72,6 +122,8 @@ def from_dlpack(x: Any) -> _core.Array:
     """A ts.Array that shares the memory of a tensor with __dlpack__."""
     if isinstance(x, _core.Array):
         return x
+    if hasattr(x, "mask") and hasattr(x, "filled"):  # numpy.ma exports the elements alone
+        raise ArgumentError(f"a {type(x).__name__} has a mask, which DLPack leaves out", "E_ARG_TYPE", "pass x.filled(value)")
     return _core.from_dlpack(x)
 
 
@@ -86,14 +138,28 @@ def _shape(shape: Any) -> tuple[int, ...]:
 @entry
 def empty(shape: int | Iterable[int], dtype: Any = "f32") -> _core.Array:
     """An array whose elements are undefined."""
-    return _core.empty(_shape(shape), _dtypes.of(dtype).name)
+    return _core.empty(_shape(shape), _stored(dtype).name)
+
+
+def _of_numpy(make: Callable[[], Any]) -> Any:
+    """What it makes. NumPy says in several ways that an array is too large."""
+    try:
+        return make()
+    except (MemoryError, OverflowError, ValueError) as e:
+        raise OutOfMemoryError(f"NumPy makes no such array: {e}", "TSR_EOOM") from None
 
 
 def _filled(shape: int | Iterable[int], value: Any, dtype: Any) -> _core.Array:
     import numpy as np
-    kind = _dtypes.of(dtype)
-    base = np.full(_shape(shape), value, _NUMPY.get(kind.name, "float32"))
-    return asarray(base, kind)
+    kind = _stored(dtype)
+    number = asarray(value, kind)
+    if number.shape:
+        raise ArgumentError(f"the value is a number, found an array of the shape {number.shape}", "E_ARG_SHAPE")
+    extents = _shape(shape)
+    if any(extent < 0 for extent in extents):
+        raise ArgumentError(f"a shape has no negative extent, found {extents}", "E_ARG_SHAPE")
+    base = _of_numpy(lambda: np.full(extents, (number if kind.name in _NUMPY else asarray(number, "f32")).numpy()))
+    return _converted(base, kind)
 
 
 @entry
@@ -110,7 +176,7 @@ def ones(shape: int | Iterable[int], dtype: Any = "f32") -> _core.Array:
 
 @entry
 def full(shape: int | Iterable[int], value: Any, dtype: Any = "f32") -> _core.Array:
-    """An array whose elements are all `value`."""
+    """An array whose elements are all `value`, converted as asarray does it."""
     return _filled(shape, value, dtype)
 
 
@@ -119,12 +185,13 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """start, start + step, ... below stop; arange(n) begins at 0."""
     import numpy as np
     first, end = (0, start) if stop is None else (start, stop)
+    for number in (first, end, step):
+        if not isinstance(number, (int, float, np.integer, np.floating)) or not math.isfinite(number):
+            raise ArgumentError(f"arange takes finite numbers, found {number!r}", "E_ARG_RANGE")
     if not step:
         raise ArgumentError("the step of arange is not 0", "E_ARG_RANGE")
-    count = max(math.ceil((end - first) / step), 0)
-    kind = _dtypes.of(dtype)
-    values = first + step * np.arange(count)
-    return asarray(values.astype(_NUMPY.get(kind.name, "float32")), kind)
+    kind = _stored(dtype)
+    return _converted(_of_numpy(lambda: first + step * np.arange(max(math.ceil((end - first) / step), 0))), kind)
 
 
 def _like(x: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:

@@ -3,14 +3,17 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from tessera import _settings
+from tessera import _entry, _settings
 
 __all__ = ["profile", "profiles"]
 
 
 class profile:  # noqa: N801 (used as a function)
-    """profile("strict") sets the profile of later compilations. As a context manager it sets it back at the end."""
+    """profile("strict") sets the profile of later compilations. As a context manager it sets it back at the end.
 
+    Raises ArgumentError for a name that is neither built in nor a plugin's, and sets nothing then."""
+
+    @_entry.method
     def __init__(self, name: str | None) -> None:
         self._before = _settings.numerics()
         _settings.set_numerics(name)
@@ -24,4 +27,4 @@ class profile:  # noqa: N801 (used as a function)
 
 def profiles() -> tuple[str, ...]:
     """The names of the built-in profiles; plugins bring others."""
-    return ("fast", "standard", "deterministic", "strict")
+    return _settings.PROFILES

@@ -39,14 +39,14 @@ def select_backend(name: str | None) -> None:
 @entry
 def devices(backend: str | None = None) -> list[dict[str, Any]]:
     """The capabilities of each device of a backend; None: the current one."""
-    return [capabilities(backend, device) for device in range(_core.device_count(backend))]
+    return [capabilities(backend, device) for device in range(_core.device_count(_settings.backend(backend)))]
 
 
 @entry
 def capabilities(backend: str | None = None, device: int = 0) -> dict[str, Any]:
     """What a device can do, with the keys that docs/c-abi.md lists."""
     import json
-    found: dict[str, Any] = json.loads(_core.capabilities(backend, device))
+    found: dict[str, Any] = json.loads(_core.capabilities(_settings.backend(backend), _settings.device(device)))
     return found
 
 
