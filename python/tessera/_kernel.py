@@ -4,13 +4,14 @@ from __future__ import annotations
 import builtins
 import itertools
 import operator
+import os
 import sys
 import types
 from collections.abc import Mapping
 
 from tessera import _capture, _core, _settings
 from tessera._entry import entry, method
-from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic
+from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic, UnsupportedError
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
@@ -79,12 +80,12 @@ class Kernel(_core.Kernel):
         text, options, returns = self._options(types=[(f"{self.__name__}.{name}", type_) for name, type_ in open_types])
         try:
             try:
-                return _core.load_source(text, options, returns)
+                return _load(text, options, returns, self._is_function)
             except CompileError as e:
                 dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
                 if not dims:
                     raise
-            return _core.load_source(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns)
+            return _load(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns, self._is_function)
         except Exception:
             self._read = None  # the next try sees what its names refer to then
             raise
@@ -182,7 +183,7 @@ def _rank(value: Any) -> int:
 
 
 class IR(str):
-    """The text of a kernel at one level. A notebook shows the levels beside each other."""
+    """The text of a kernel at one level. A notebook shows the levels beside each other. What is pickled is the text."""
 
     __slots__ = ("_compiled", "level")
     _compiled: Compiled
@@ -192,6 +193,15 @@ class IR(str):
         made = super().__new__(cls, text)
         made._compiled, made.level = compiled, level
         return made
+
+    def __copy__(self) -> IR:
+        return self
+
+    def __deepcopy__(self, memo: object) -> IR:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
 
     def _repr_html_(self) -> str:
         from tessera import _html
@@ -209,9 +219,11 @@ class Compiled:
                                 "E_PARAMETER", f"write {names[0]}: ts.Tensor[\"n\", ts.f32], or call the function")
         text, options, returns = kernel._options()
         if numerics is not None:
+            if not isinstance(numerics, str) or "\0" in numerics:
+                raise ArgumentError(f"numerics is the name of a profile, found {numerics!r}", "E_ARG_TYPE")
             options["numerics"] = numerics
         if target is not None:
-            if not isinstance(target, str):
+            if not isinstance(target, str) or "\0" in target:
                 raise ArgumentError(f"target is a text such as \"ptx:sm_90\", found {target!r}", "E_ARG_TYPE")
             options["target"] = target
         self.kernel = kernel
@@ -226,7 +238,7 @@ class Compiled:
             return
         try:
             if target is None or target.split(":")[0] == _core.target()[0]:
-                self._code = _core.load_source(text, options, returns)
+                self._code = _load(text, options, returns, kernel._is_function)
             else:
                 _core.compile_bundle(text, options)  # for its errors; save() finds the code in the cache
         except Exception:
@@ -274,7 +286,7 @@ class Compiled:
     @method
     def save(self, path: str) -> None:
         """Writes a bundle, which ts.load reads without the compiler."""
-        _core.save_bundle(self._text, self._options, str(path))
+        _core.save_bundle(self._text, self._options, _path(path))
 
     def _need(self) -> _core.Code:
         if self._code is None:
@@ -283,11 +295,38 @@ class Compiled:
         return self._code
 
 
+def _load(text: str, options: dict[str, Any], returns: list[str] | None, is_function: bool) -> _core.Code:
+    """The code, which knows what a call returns. One expression that a graph function returns may give a tuple, of which only the
+    compiled code has the number of values: the results, if their numbers have no gap where a parameter is."""
+    if not is_function or returns != [""]:
+        return _core.load_source(text, options, returns)
+    code = _core.load_source(text, options, None)
+    results = [row[0] for row in code.signature if row[1] == "result"]
+    if results != ["result"] and (len(results) < 2 or results != [f"result{i}" for i in range(len(results))]):
+        raise UnsupportedError("the tuple that is returned has a parameter among its values", "E_UNIMPLEMENTED",
+                               "unpack the tuple, and return the parameter by its own name")
+    return code
+
+
 def _integer(name: str, value: Any) -> int:
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise ArgumentError(f"{name} is an int, found {value!r}", "E_ARG_TYPE") from None
+    if not -2**63 <= number < 2**63:
+        raise ArgumentError(f"{name} is {number}, which is no 64-bit integer", "E_ARG_RANGE")
+    return number
+
+
+def _path(path: Any) -> str:
+    try:
+        text = os.fsdecode(path)
+        text.encode()
+    except (TypeError, UnicodeError):
+        raise ArgumentError(f"a path is a str, bytes or os.PathLike, of characters in UTF-8; found {path!r}", "E_ARG_TYPE") from None
+    if "\0" in text:
+        raise ArgumentError(f"a path has no NUL, found {path!r}", "E_ARG_TYPE")
+    return text
 
 
 def _signature(code: _core.Code) -> list[dict[str, Any]]:
@@ -387,6 +426,10 @@ class _KernelDecorator:
     def autotune(self, *, space: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
         """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables, which the kernel reads as attributes of
         ts.tile.context(). A call uses the first value of each; k.jit(BLOCK_M=128) compiles for another."""
+        if not isinstance(space, Mapping):
+            raise ArgumentError(f"space is a dict of names and values, found {space!r}", "E_ARG_TYPE",
+                                "write space=dict(BLOCK_M=[64, 128])")
+
         def decorate(function: Callable[..., Any]) -> Kernel:
             made = _decorate(function, "ts.kernel.autotune", False)
             made._space = space
@@ -475,6 +518,10 @@ def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, An
     import linecache
     if not isinstance(text, str):
         raise ArgumentError(f"a source is a str, found {type(text).__name__}", "E_ARG_TYPE")
+    if not isinstance(filename, str):
+        raise ArgumentError(f"filename is a str, found {filename!r}", "E_ARG_TYPE")
+    if constants is not None and not isinstance(constants, Mapping):
+        raise ArgumentError(f"constants is a dict of names and values, found {constants!r}", "E_ARG_TYPE")
     name, lines = filename, io.StringIO(text, newline=None).readlines()
     entries: dict[str, Any] = linecache.cache
     while name in entries and entries[name][2:3] != (lines,):  # a text keeps its name, so that entries do not pile up
@@ -499,5 +546,5 @@ def load(path: str) -> Module:
     scalars. A kernel returns its results, but no parameter.
 
     Raises ts.Error: TSR_EIO if the file cannot be read, E_BUNDLE_* if it is no bundle or has no code for this machine."""
-    codes = _core.load_bundle(str(path))
+    codes = _core.load_bundle(_path(path))
     return Module({code.info[0]: _of_code(code) for code in codes})

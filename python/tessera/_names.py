@@ -2,6 +2,9 @@
 functions are called on arrays: each call pattern becomes a graph function of one operation."""
 from __future__ import annotations
 
+import sys
+
+from tessera import _core
 from tessera._dtypes import DType
 from tessera._entry import method
 from tessera._errors import ArgumentError, UnsupportedError
@@ -22,7 +25,23 @@ def written(value: Any) -> str | None:
     if isinstance(value, float):
         text = float.__repr__(value)
         return f"float('{text}')" if text in ("inf", "-inf", "nan") else text
-    return str.__repr__(value) if isinstance(value, str) else None
+    if isinstance(value, str):
+        return str.__repr__(value)
+    numpy = sys.modules.get("numpy")
+    return written(value.item()) if numpy and isinstance(value, numpy.generic) and value.dtype.kind in "biuf" else None
+
+
+def _contiguous(value: Any) -> Any:
+    """An array, or a copy of one whose strides an operation does not take."""
+    if hasattr(value, "contiguous"):  # of PyTorch
+        return value.contiguous()
+    numpy = sys.modules.get("numpy")
+    if numpy and isinstance(value, numpy.ndarray):
+        return value if value.flags.c_contiguous else value.copy(order="C")
+    return value if isinstance(value, _core.Array) else _core.copy_of(value)
+
+
+_KEPT = 64  # patterns of one operation, each with a kernel
 
 
 class Name:
@@ -85,30 +104,46 @@ class Name:
         except TypeError:
             raise ArgumentError(f"{self._path}: an argument is no array and no constant", "E_ARG_TYPE") from None
         if kernel is None:
-            kernel = self._compiled[key] = self._compile(args, kwargs)
+            kernel = self._compile(args, kwargs)
+            self._forget()
+        self._compiled[key] = self._compiled.pop(key, kernel)  # the last one that was used
         if not arrays:
             raise ArgumentError(f"{self._path} needs an array among its arguments", "E_ARG_TYPE")
-        return kernel(*arrays)
+        try:
+            return kernel(*arrays)
+        except ArgumentError as e:
+            if e.code != "E_ARG_STRIDES":
+                raise
+        return kernel(*map(_contiguous, arrays))
+
+    def _forget(self) -> None:
+        """Makes room for a pattern: a constant that differs in each call would fill the memory."""
+        while len(self._compiled) >= _KEPT:
+            import linecache
+            kernel = self._compiled.pop(next(iter(self._compiled)), None)
+            if kernel is not None:  # no other thread was faster
+                linecache.cache.pop(kernel.__wrapped__.__code__.co_filename, None)
 
     def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from tessera._kernel import compile as compile_text
-        count = 0
+        known = [name.partition("=")[0] for name in self._arguments.strip("()").split(", ")]
+        parameters: list[str] = []  # named as the operation names its arguments
 
-        def text(value: Any) -> str:
-            nonlocal count
+        def text(value: Any, name: str) -> str:
             if isinstance(value, DType):
                 return f"tessera.{value.name}" if not value._policies else value._text
             if isinstance(value, (tuple, list)):
-                return "(" + "".join(f"{text(item)}, " for item in value) + ")"
+                return "(" + "".join(f"{text(item, name)}, " for item in value) + ")"
             constant = written(value)
             if constant is not None:
                 return constant
-            count += 1
-            return f"a{count - 1}"
+            name = name if name.isidentifier() else "x"
+            parameters.append(name if name not in parameters else f"{name}_{len(parameters)}")
+            return parameters[-1]
 
-        words = [text(value) for value in args] + [f"{name}={text(value)}" for name, value in kwargs.items()]
-        parameters = ", ".join(f"a{i}" for i in range(count))
-        source = (f"import tessera\n\n@tessera.jit\ndef {self.__name__}({parameters}):\n"
+        words = [text(value, known[i] if i < len(known) else "x") for i, value in enumerate(args)]
+        words += [f"{name}={text(value, name)}" for name, value in kwargs.items()]
+        source = (f"import tessera\n\n@tessera.jit\ndef {self.__name__}({', '.join(parameters)}):\n"
                   f"    return {self._path}({', '.join(words)})\n")
         return compile_text(source, filename=f"<{self._path}>")[self.__name__]
 

@@ -14,6 +14,7 @@ import unittest
 import numpy as np
 
 import tessera as ts
+from tessera import _errors
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -179,12 +180,67 @@ class Sizes(Case):
         self.assertIsInstance(self.refused("TSR_EOOM", lambda: ts.empty(2 ** 45)), MemoryError)
         self.refused("E_ARG_DTYPE", lambda: ts.zeros(3, "f77"))
         self.refused("E_ARG_RANGE", lambda: ts.arange(0, 3, 0))
+        self.assertIsInstance(self.refused("TSR_EOOM", lambda: ts.zeros(2 ** 45)), MemoryError)
+        self.refused("TSR_EOOM", lambda: ts.arange(1e300))
+        for start in (float("nan"), float("inf"), "a", None, 1j):
+            self.refused("E_ARG_RANGE", lambda: ts.arange(start), "finite")
+        self.refused("E_ARG_SHAPE", lambda: ts.asarray([[1, 2], [3]]), "differ in length")
+        self.refused("E_ARG_RANGE", lambda: ts.asarray([2 ** 70]))
+        self.refused("E_ARG_SHAPE", lambda: ts.full(2, [1, 2]))
+        for call in (ts.empty, ts.zeros, lambda shape, dtype: ts.asarray([1], dtype)):
+            for dtype in (ts.i4, "u4"):
+                self.refused("E_ARG_DTYPE", lambda: call(3, dtype), "share a byte")
+        for call in (ts.zeros, lambda shape, dtype: ts.asarray([1], dtype), lambda shape, dtype: ts.asarray(ts.ones(shape), dtype)):
+            self.refused("E_ARG_DTYPE", lambda: call(3, "tf32"), "ts.f32")
         for call in (ts.empty_like, ts.zeros_like, ts.ones_like, lambda x: ts.full_like(x, 1)):
             self.refused("E_ARG_TYPE", lambda: call(3), "found int")
             self.assertEqual(call(np.ones((2, 3), "f4")).shape, (2, 3))
 
 
 class Objects(Case):
+    def test_conversions_of_numbers(self):
+        """The language's casts, whatever the numbers are in."""
+        for numbers in ([300.0, -5.0, 1.5, float("nan")], np.float32([300.0, -5.0, 1.5, np.nan])):
+            self.assertEqual(ts.asarray(numbers, "u8").numpy().tolist(), [255, 0, 1, 0])
+        for numbers in ([300, -5], np.array([300, -5])):
+            self.assertEqual(ts.asarray(numbers, "u8").numpy().tolist(), [44, 251])
+        self.assertEqual(ts.full(2, 300.0, "u8").numpy().tolist(), [255, 255])
+        self.assertEqual(ts.full(2, 300, "u8").numpy().tolist(), [44, 44])
+        self.assertEqual(ts.arange(254, 258, dtype="u8").numpy().tolist(), [254, 255, 0, 1])
+        self.assertEqual(ts.arange(254.0, 258.0, dtype="u8").numpy().tolist(), [254, 255, 255, 255])
+        self.assertEqual(ts.asarray(ts.full(2, 1.5, "bf16"), "f32").numpy().tolist(), [1.5, 1.5])
+        for number, dtype in ((np.float32(3), ts.f32), (np.float64(3), ts.f64), (np.int8(3), ts.i8), (3, ts.i64), (3.0, ts.f32)):
+            self.assertEqual(ts.asarray(number).dtype, dtype)
+            self.assertEqual(float(ts.asarray(number)), 3)
+
+    def test_arrays_as_numbers(self):
+        self.assertEqual((float(ts.asarray(2.5)), int(ts.asarray([3.7])), float(ts.asarray([1.5], "bf16"))), (2.5, 3, 1.5))
+        self.assertEqual([bool(ts.asarray(x)) for x in (0.0, -0.0, 2.0, False, [True])], [False, False, True, False, True])
+        for number in (float, int, bool):
+            for shape in (0, 2, (1, 3)):
+                self.refused("E_ARG_SHAPE", lambda: number(ts.ones(shape)), "is no number")
+
+    def test_masked_arrays(self):
+        for call in (ts.asarray, ts.from_dlpack):
+            self.refused("E_ARG_TYPE", lambda: call(np.ma.array([1.0, 2.0], mask=[1, 0])), "x.filled(value)")
+
+    def test_dtypes_are_keys(self):
+        self.assertEqual({ts.f32: 1}["f32"], 1)
+        self.assertEqual({"f32": 1}[ts.f32], 1)
+
+    def test_frames_of_programs(self):
+        package = os.path.dirname(ts.__file__)
+        self.assertTrue(_errors.is_own(os.path.join(package, "_kernel.py")))
+        self.assertFalse(_errors.is_own(package + "_models/net.py"))
+
+    def test_backends_and_devices(self):
+        for call in (ts.runtime.capabilities, ts.runtime.devices, ts.runtime.select_backend):
+            for wrong in (3, b"cpu", "cpu\0x"):
+                self.refused("E_ARG_TYPE", lambda: call(wrong), "a backend is a name")
+        self.refused("E_ARG_RANGE", lambda: ts.runtime.capabilities(device=2 ** 40), "no device")
+        self.refused("E_ARG_TYPE", lambda: ts.runtime.capabilities(device="0"), "a device is an int")
+        self.refused("E_ARG_TYPE", lambda: ts.runtime.set_mapper("a\0b"))
+
     def test_scalars_that_are_none(self):
         x, y = np.ones(5, "f4"), np.zeros(5, "f4")
 
@@ -213,7 +269,11 @@ class Objects(Case):
         self.refused("E_DIM_UNKNOWN", lambda: add.jit(q=3), "add has no dim 'q'", "it has n")
         self.refused("E_ARG_TYPE", lambda: add.jit(n="a"), "n is an int")
         self.refused("E_ARG_TYPE", lambda: add.jit(n=3.5), "n is an int")
-        self.refused("E_ARG_TYPE", lambda: add.jit(target=3), "target")
+        self.refused("E_ARG_RANGE", lambda: add.jit(n=2 ** 70), "64-bit")
+        for wrong in (3, "cpu\0x"):
+            self.refused("E_ARG_TYPE", lambda: add.jit(target=wrong), "target")
+            self.refused("E_ARG_TYPE", lambda: add.jit(numerics=wrong), "numerics")
+        self.refused("E_ARG_TYPE", lambda: ts.kernel.autotune(space=3), "space is a dict")
         self.refused("E_TARGET_UNKNOWN", lambda: add.jit(target="nosuch"))
         self.refused("E_LEVEL_UNKNOWN", lambda: add.inspect_ir("nosuch"))
         self.refused("E_LEVEL_UNKNOWN", lambda: add.inspect_ir(3))
@@ -226,9 +286,16 @@ class Objects(Case):
             self.refused("E_BUNDLE_FORMAT", lambda: ts.load(junk))
             self.refused("TSR_EIO", lambda: ts.load(folder))
             self.refused("TSR_EIO", lambda: ts.load(folder + "/none"))
+            add.save(pathlib.Path(folder, "add.tsrb"))
+            self.assertIn("add", ts.load(os.fsencode(folder + "/add.tsrb")))
+            for wrong in ("a\0b", "\udc80", None, 3.5):
+                self.refused("E_ARG_TYPE", lambda: ts.load(wrong), "a path")
+                self.refused("E_ARG_TYPE", lambda: add.save(wrong), "a path")
 
     def test_texts(self):
         self.refused("E_ARG_TYPE", lambda: ts.compile(b"x"))
+        self.refused("E_ARG_TYPE", lambda: ts.compile("x = 1", filename=3), "filename")
+        self.refused("E_ARG_TYPE", lambda: ts.compile("x = 1", constants=5), "constants")
         for text in ("a\0b", "x = '\ud800'", "def (", "x = 1\n  y = 2"):
             self.refused("E_SYNTAX", lambda: ts.compile(text), cls=ts.CompileError)
         with self.assertRaises(ZeroDivisionError):

@@ -1,14 +1,18 @@
 """Kernels and graph functions of a file, called on arrays: results, variants, compilation ahead, bundles, texts."""
+import copy
 import enum
 import functools
+import linecache
 import math
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
 import textwrap
 import traceback
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -34,6 +38,44 @@ def loss(x, y, W):
 @ts.jit
 def parts(x: ts.Tensor["M", "N", ts.f32]):
     return x + 1.0, x, x[1:, :]
+
+
+def extremes(x):
+    return ts.max(x, axis=1), ts.min(x, axis=1)
+
+
+def beside_parameter(x):
+    return x, ts.min(x, axis=1)
+
+
+def before_parameter(x):
+    return ts.max(x, axis=1), ts.min(x, axis=1), x
+
+
+@ts.jit
+def pair_of_op(x):
+    return ts.topk(x, 1)
+
+
+@ts.jit
+def pair_of_helper(x):
+    return extremes(x)
+
+
+@ts.jit
+def pair_under_a_name(x: ts.Tensor["M", "N", ts.f32]):
+    both = extremes(x)
+    return both
+
+
+@ts.jit
+def parameter_first(x):
+    return beside_parameter(x)
+
+
+@ts.jit
+def parameter_last(x):
+    return before_parameter(x)
 
 
 @ts.kernel
@@ -108,6 +150,19 @@ class Calls(unittest.TestCase):
         self.assertIs(b, x)
         np.testing.assert_array_equal(c, x[1:])
 
+    def test_tuples_of_one_expression(self):
+        x = floats(5, 3)
+        for function in (pair_of_op, pair_of_helper, pair_under_a_name):
+            a, b = function(x)
+            np.testing.assert_array_equal(a.ravel(), x.max(1))
+            np.testing.assert_array_equal(b.ravel(), x.argmax(1) if function is pair_of_op else x.min(1))
+        values, places = ts.topk(x, 2)
+        np.testing.assert_array_equal(values, -np.sort(-x, 1)[:, :2])
+        np.testing.assert_array_equal(places, np.argsort(-x, 1)[:, :2])
+        for function in (parameter_first, parameter_last):
+            with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED(.|\n)*return the parameter by its own name"):
+                function(x)
+
     def test_one_variant_serves_a_pattern(self):
         compiled = []
         original = ts.Kernel._compile
@@ -139,6 +194,28 @@ class Calls(unittest.TestCase):
         np.testing.assert_allclose(op.relu(x), np.maximum(x, 0))
         np.testing.assert_allclose(ts.sum(x, axis=0), x.sum(0), rtol=1e-5, atol=1e-6)
 
+    def test_operations_copy_strided_arrays(self):
+        x = floats(5, 12)
+        for strided in (x.T, x[::2, ::-1], x[:, :0], ts.asarray(x).numpy().T):
+            np.testing.assert_array_equal(ts.sort(strided), np.sort(strided))
+        np.testing.assert_array_equal(ts.concat((x[:, ::2], x[:, 1::2])), np.concatenate((x[:, ::2], x[:, 1::2])))
+
+    def test_messages_of_operations_have_their_names(self):
+        with self.assertRaisesRegex(ts.ArgumentError, "b has its bytes in another order"):
+            ts.gemm(floats(2, 2), np.ones((2, 2), ">f4"))
+
+    def test_patterns_of_operations_are_forgotten(self):
+        def call(i):
+            self.assertEqual(op.pad(np.ones(1, "f4"), 1, value=float(i)).tolist(), [i, 1, i])
+
+        with mock.patch.object(_names, "_KEPT", 3):
+            for i in range(20):
+                call(i)
+                call(0)  # used each time, so it is kept
+                self.assertLessEqual(len(op.pad._compiled), 3)
+                self.assertLessEqual(sum("op.pad" in name for name in linecache.cache), 3)
+            self.assertIn("0.0", str([*op.pad._compiled]))
+
     def test_constants_of_operations(self):
         class Axis(enum.IntEnum):
             LAST = 1
@@ -147,9 +224,9 @@ class Calls(unittest.TestCase):
             __repr__ = None
 
         x = floats(3, 4)
-        for axis in (1, Axis.LAST, -1):
+        for axis in (1, Axis.LAST, -1, np.int64(1), np.int8(-1)):
             np.testing.assert_allclose(ts.sum(x, axis=axis), x.sum(1), rtol=1e-5)
-        for value in (0.0, -0.0, 0.0, np.float64(0.5), float("inf"), Axis.LAST):
+        for value in (0.0, -0.0, 0.0, np.float64(0.5), float("inf"), Axis.LAST, np.float32(2.5), np.int64(3)):
             padded = op.pad(x[0], (0, 1), value=value)[-1]
             self.assertEqual((padded, math.copysign(1, padded)), (value, math.copysign(1, value)))
         self.assertEqual(_names.written(Words("a")), "'a'")
@@ -195,6 +272,11 @@ class Ahead(unittest.TestCase):
             attention.jit()
         with self.assertRaisesRegex(ts.ArgumentError, "E_LEVEL_UNKNOWN"):
             compiled.inspect_ir("sass")
+
+    def test_copies_of_ir(self):
+        text = saxpy.inspect_ir("graph")
+        for other in (copy.copy(text), copy.deepcopy(text), pickle.loads(pickle.dumps(text))):
+            self.assertEqual(other, text)
 
     def test_signature(self):
         x, y, alpha, n = saxpy.jit().signature
@@ -253,8 +335,10 @@ class Process(unittest.TestCase):
             self.assertIn("numerics: fast", saxpy.jit().metadata)
             saxpy(x, x.copy())
         self.assertEqual(saxpy.jit().metadata, before)
-        with self.assertRaises(ts.Error), ts.numerics.profile("no such profile"):
-            saxpy.jit()
+        for wrong in ("no such profile", "strict\0", 3, []):
+            with self.assertRaises(ts.ArgumentError):
+                ts.numerics.profile(wrong)
+        self.assertEqual(saxpy.jit().metadata, before)
 
     def test_a_profile_compiles_anew(self):
         """Also where the first call of the process came before the first profile."""

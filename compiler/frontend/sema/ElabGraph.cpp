@@ -412,6 +412,14 @@ void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
     }
     const GraphValue &node = graph_->out.values[static_cast<size_t>(item.index)];
     if (node.op == GraphOp::Param) { // updated in place, or returned unchanged
+      // Callers count the values of an unwritten tuple by the names of its results, and would miss this one.
+      if (!none && !listed && i > 1 && kernel_.params.back().name == "result" + std::to_string(i - 1)) {
+        fail(Code::E_UNIMPLEMENTED, loc,
+             "value " + std::to_string(i) + " of the tuple that is returned is the parameter '" +
+                 kernel_.params[static_cast<size_t>(node.param)].name + "', after results",
+             "unpack the tuple, and return the parameter by its own name");
+        continue;
+      }
       kernel_.params[static_cast<size_t>(node.param)].returned = true;
       continue;
     }
