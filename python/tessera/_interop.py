@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 
 from tessera import _core, _dtypes
 from tessera._entry import entry

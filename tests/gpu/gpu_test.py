@@ -39,18 +39,19 @@ def tool(name, package):
     return found
 
 
-def symbol(kernel):
-    """What the kernel is called in an image."""
-    return "tsr_kernel_" + kernel.replace(".", "$")
+def symbol(kernels):
+    """What one of the kernels, "a|b", is called in an image: a regular expression."""
+    return rf"tsr_kernel_(?:{kernels.replace('.', '[$]')})"
 
 
 def kernels():
-    """(file, what is compiled, the first kernel of its image) of every sample: a graph function has several."""
+    """(file, what is compiled, kernels of which its image has one) of every sample: a graph function may have its own, and calls some."""
     for path in sorted(SAMPLES.glob("*/*.py")):
-        for name in KERNEL.findall(path.read_text()):
+        named = KERNEL.findall(path.read_text())
+        for name in named:
             yield path, name, name
         for name in FUNCTION.findall(path.read_text()):
-            yield path, name, f"{name}.g0"
+            yield path, name, "|".join(f"{name}.{kernel}" for kernel in ("g0", *named))
 
 
 class Gpu(unittest.TestCase):
@@ -73,7 +74,7 @@ class Gpu(unittest.TestCase):
     def check_ptx(self, image, kernel, arch):
         text = image.read_text()
         self.assertIn(f".target {arch}", text)
-        self.assertIn(f".visible .entry {symbol(kernel)}(", text)
+        self.assertRegex(text, rf"\.visible \.entry {symbol(kernel)}\(")
         self.assertNotIn(".ftz", text)
         self.assertNotIn(".approx", text)
         self.assertNotRegex(text, r"call\b", "a library function")
@@ -90,7 +91,7 @@ class Gpu(unittest.TestCase):
         if readelf := tool("llvm-readelf", "llvm-22-tools or llvm-22"):
             notes = self.run_tool(readelf, "-h", "--notes", image)
             self.assertIn(arch, notes)
-            self.assertRegex(notes, rf"\.symbol: +'?{re.escape(symbol(kernel))}\.kd'?\n")
+            self.assertRegex(notes, rf"\.symbol: +'?{symbol(kernel)}\.kd'?\n")
 
     def check_levelzero(self, image, kernel, arch):
         magic, version = struct.unpack_from("<II", image.read_bytes())

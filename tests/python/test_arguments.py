@@ -140,10 +140,11 @@ class Arguments(unittest.TestCase):
             return ts.cast(x, ts.i4)
         x = np.ones(3, "f4")
         for call, says in ((lambda: unpack(np.zeros(5, "u1"), np.zeros(10, "i4")), "unpack: q is a tensor of u4(.|\n)*as u8"),
-                           (lambda: pack(x), "pack: the result is a tensor of i4"), (lambda: ts.cast(x, ts.i4), "the result is a tensor of i4"),
-                           (lambda: ts.asarray(x, ts.u4), "tensor of u4"), (lambda: ts.empty(3, ts.i4), "tensor of i4")):
+                           (lambda: pack(x), "pack: the result is a tensor of i4"), (lambda: ts.cast(x, ts.i4), "the result is a tensor of i4")):
             with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED.*" + says):
                 call()
+        for call in (lambda: ts.asarray(x, ts.u4), lambda: ts.empty(3, ts.i4)):
+            self.refused("E_ARG_DTYPE", call, "two of them share a byte")
         # what needs no array goes on
         self.assertEqual([a["dtype"] for a in unpack.jit().signature], ["u4", "i32", "i64"])
         with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +163,7 @@ class Arguments(unittest.TestCase):
     def test_text_with_a_nul(self):
         for call in (lambda: ts.runtime.select_backend("cpu\0junk"), lambda: ts.runtime.set_mapper("default\0junk"),
                      lambda: add.jit(target="cpu\0junk"), lambda: add.jit(numerics="strict\0junk"), lambda: ts.load("a\0b")):
-            with self.assertRaisesRegex(ValueError, "embedded null character"):
+            with self.assertRaisesRegex(ValueError, r"embedded null character|found '\w+\\x00\w+'"):
                 call()
 
     def test_failures_that_are_not_the_arguments(self):
