@@ -103,8 +103,15 @@ bool describeReturns(Code &code, PyObject *names) {
   // `return ts.topk(x, k)`: one value of the source is several results
   const bool isTuple = names != Py_None && PyList_Size(names) == 1 && code.results > 1;
   if (names == Py_None || isTuple) {
-    for (size_t i = 0; i < code.results; ++i)
+    for (size_t i = 0; i < code.results; ++i) {
+      if (isTuple && arguments[code.tensors + i].name != "result" + std::to_string(i)) {
+        raiseNamed("UnsupportedError", "E_UNIMPLEMENTED",
+                   "the tuple that is returned has a parameter among its values",
+                   "unpack the tuple, and return the parameter by its own name");
+        return false;
+      }
       code.returned->push_back(static_cast<int>(code.tensors + i));
+    }
     return true;
   }
   const Py_ssize_t count = PyList_Size(names);

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tessera import _capture, _core, _settings
 from tessera._entry import entry, method
-from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic, UnsupportedError
+from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ class Kernel(_core.Kernel):
         text, options, returns = self._options(types=[(f"{self.__name__}.{name}", type_) for name, type_ in open_types])
         try:
             try:
-                return _load(text, options, returns, self._is_function)
+                return _core.load_source(text, options, returns)
             except CompileError as e:
                 dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
                 if not dims:
                     raise
-            return _load(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns, self._is_function)
+            return _core.load_source(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns)
         except Exception:
             self._read = None  # the next try sees what its names refer to then
             raise
@@ -238,7 +238,7 @@ class Compiled:
             return
         try:
             if target is None or target.split(":")[0] == _core.target()[0]:
-                self._code = _load(text, options, returns, kernel._is_function)
+                self._code = _core.load_source(text, options, returns)
             else:
                 _core.compile_bundle(text, options)  # for its errors; save() finds the code in the cache
         except Exception:
@@ -293,19 +293,6 @@ class Compiled:
             raise BackendError(f"the code is for {self._options['target']}, which this process does not load", "E_BACKEND_UNUSABLE",
                                "save it, and load it where that backend is")
         return self._code
-
-
-def _load(text: str, options: dict[str, Any], returns: list[str] | None, is_function: bool) -> _core.Code:
-    """The code, which knows what a call returns. One expression that a graph function returns may give a tuple, of which only the
-    compiled code has the number of values: the results, if their numbers have no gap where a parameter is."""
-    if not is_function or returns != [""]:
-        return _core.load_source(text, options, returns)
-    code = _core.load_source(text, options, None)
-    results = [row[0] for row in code.signature if row[1] == "result"]
-    if results != ["result"] and (len(results) < 2 or results != [f"result{i}" for i in range(len(results))]):
-        raise UnsupportedError("the tuple that is returned has a parameter among its values", "E_UNIMPLEMENTED",
-                               "unpack the tuple, and return the parameter by its own name")
-    return code
 
 
 def _integer(name: str, value: Any) -> int:

@@ -97,6 +97,16 @@ def starts(start, p=5, q=9):
     return (values, rows, columns), bias
 
 
+def taps(x, w, i, j, d):
+    """The products of the three taps: rows of x at distances of d, columns of w from j on."""
+    products = []
+    for t in range(3):
+        a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
+        b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
+        products.append((a, rows, t, b, columns, 0))
+    return products
+
+
 def convolutions():
     """Each tap reads other rows of X: none of the rows is masked. The columns are masked where those of the weights are."""
     for start in STARTS:
@@ -105,11 +115,7 @@ def convolutions():
                        f"X[i+(@-1)*d:i+(@-1)*d+{ROWS}, 0:{DEPTH}]", f"W[@, 0:{DEPTH}, j:j+{COLUMNS}]")
             for m, n, k, i, j, d in SIZES:
                 x, w = data(m, n, k)
-                products = []
-                for t in range(3):
-                    a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
-                    b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
-                    products.append((a, rows, t, b, columns, 0))
+                products = taps(x, w, i, j, d)
                 first, bias = starts(start)
                 p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "at": ("i64", np.array([i, j, d], "i8"))},
                       outputs(*summed(*first, products)), {"c": 0})
@@ -127,11 +133,7 @@ def staged():
         p = kernel(f"staged/{name}", 'X: ts.Tensor["M", "D", ts.f32], W: ts.Tensor[3, "D", "N", ts.f32]', f"    s = ts.tile.alloc_shared(({ROWS}, {DEPTH}), ts.f32)\n", "ones", form, "", "")
         for m, n, k, i, j, d in SIZES:
             x, w = data(m, n, k)
-            products = []
-            for t in range(3):
-                a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
-                b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
-                products.append((a, rows, t, b, columns, 0))
+            products = taps(x, w, i, j, d)
             first, bias = starts("ones")
             p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "at": ("i64", np.array([i, j, d], "i8"))},
                   outputs(*summed(*first, products)), {"c": 0})
@@ -144,11 +146,7 @@ def scaled():
                f"X[i+(@-1)*d:i+(@-1)*d+{ROWS}, 0:{DEPTH}]", f"W[@, 0:{DEPTH}, j:j+{COLUMNS}]")
     for m, n, k, i, j, d in SIZES:
         x, w = data(m, n, k)
-        products = []
-        for t in range(3):
-            a, rows, _ = window(x, i + (t - 1) * d, 0, (ROWS, DEPTH))
-            b, _, columns = window(w[t], 0, j, (DEPTH, COLUMNS))
-            products.append((a, rows, t, b, columns, 0))
+        products = taps(x, w, i, j, d)
         first, bias = starts("ones")
         values, *inside = summed(*first, products[:1])
         p.run({"M": m, "D": k, "N": n, "P": 5, "Q": 9}, {"X": ("f32", x), "W": ("f32", w), "B": ("f32", bias), "at": ("i64", np.array([i, j, d], "i8"))},

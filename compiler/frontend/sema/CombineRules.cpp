@@ -170,12 +170,8 @@ private:
 
   /// The tile with zeros in the place of elements that are out of bounds.
   Value fill(Value v) {
-    Type type = v.type();
-    std::vector<ExprPtr> args;
-    args.push_back(ctx_.take(std::move(v), loc_));
-    Value zero = Elaborator::castConstant(Value::integer(0), type.dtype);
-    args.push_back(ctx_.take(std::move(zero), loc_));
-    return Value::of(ctx_.make(Op::FillMasked, type, loc_, std::move(args)));
+    Value zero = Elaborator::castConstant(Value::integer(0), v.dtype);
+    return ctx_.fillMasked(std::move(v), std::move(zero), loc_);
   }
 
   Value either(Value x, Value y) { return ctx_.binary(Op::Or, std::move(x), std::move(y), loc_); }

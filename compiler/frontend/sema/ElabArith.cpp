@@ -459,6 +459,14 @@ bool Elaborator::isWideChoice(const Value &a, const Value &b) {
   return isLarge(a) || isLarge(b);
 }
 
+Value Elaborator::fillMasked(Value tile, Value fill, Range loc) {
+  Type type = tile.type();
+  std::vector<ExprPtr> args;
+  args.push_back(take(std::move(tile), loc));
+  args.push_back(take(std::move(fill), loc));
+  return Value::of(make(Op::FillMasked, type, loc, std::move(args)));
+}
+
 Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide) {
   if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
   if (c.isGraph() || a.isGraph() || b.isGraph())

@@ -143,6 +143,8 @@ public:
   /// `where`; with `takesOneSide`, a conditional expression, whose condition is one scalar for the whole
   /// tile.
   Value select(Value, Value, Value, Range, bool takesOneSide = false);
+  /// The tile with `fill`, a scalar of its dtype, in the place of elements that are out of bounds.
+  Value fillMasked(Value tile, Value fill, Range);
   /// `where` after its condition, which is at `conditionLoc`, was checked.
   Value where(Value, Value, Value, Range conditionLoc, Range);
   bool unify(Value &, Value &, Range, const char *what);

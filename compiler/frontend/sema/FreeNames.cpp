@@ -66,8 +66,8 @@ private:
   }
 
   void use(ast::Expr &e) {
-    if (e.kind ==
-        ast::Expr::Comprehension) { // its variable is known in it only, and not in what it loops over
+    if (e.kind == ast::Expr::Comprehension) {
+      // Its variable is known in it only, and not in what it loops over.
       use(*e.items[2]);
       const std::set<std::string> around = defined_;
       assign(*e.items[1]);

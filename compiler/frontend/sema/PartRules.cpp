@@ -86,11 +86,7 @@ Value onlyElement(Elaborator &ctx, Value v, Range loc) {
   const DType dtype = v.dtype;
   if (dtype == DType::Bool) v = ctx.cast(std::move(v), DType::I32, loc);
   Value zero = ctx.convert(isFloat(v.dtype) ? Value::real(0) : Value::integer(0), v.dtype, loc);
-  Type type = v.type();
-  std::vector<ExprPtr> args;
-  args.push_back(ctx.take(std::move(v), loc));
-  args.push_back(ctx.take(std::move(zero), loc));
-  v = Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
+  v = ctx.fillMasked(std::move(v), std::move(zero), loc);
   return ctx.cast(reduceAxis(ctx, Op::Max, std::move(v), 0, loc), dtype, loc);
 }
 

@@ -133,13 +133,7 @@ Value orderOfWide(Elaborator &ctx, Value keys, size_t axis, Range loc) {
   keys = once(ctx, std::move(keys), loc);
   if (keys.isError()) return keys;
   const Value position = positionsOf(ctx, keys.shape, axis, loc);
-  auto filled = [&](Value x, Value by) {
-    Type type = x.type();
-    std::vector<ExprPtr> args;
-    args.push_back(ctx.take(std::move(x), loc));
-    args.push_back(ctx.take(std::move(by), loc));
-    return Value::of(ctx.make(Op::FillMasked, type, loc, std::move(args)));
-  };
+  auto filled = [&](Value x, Value by) { return ctx.fillMasked(std::move(x), std::move(by), loc); };
   auto order = [&](Value v) { return once(ctx, sorted(ctx, std::move(v), axis, loc), loc); };
   Value isThere = filled(ctx.binary(Op::Eq, keys, keys, loc), Value::boolean(false));
   keys = once(ctx, filled(std::move(keys), Value::integer(largest(DType::I64), DType::I64, false)), loc);
@@ -259,11 +253,7 @@ Value histogram(Elaborator &ctx, const KernelCall &a) {
   const DType counts = count <= INT16_MAX && *bins <= INT16_MAX ? DType::I16 : DType::I32;
   x = once(ctx, ctx.cast(std::move(x), t, loc), loc);
   if (x.isError()) return x;
-  Type type = x.type();
-  std::vector<ExprPtr> filled;
-  filled.push_back(ctx.take(std::move(x), loc));
-  filled.push_back(ctx.constInt(-1, loc, t));
-  x = once(ctx, Value::of(ctx.make(Op::FillMasked, type, loc, std::move(filled))), loc);
+  x = once(ctx, ctx.fillMasked(std::move(x), Value::integer(-1, t, false), loc), loc);
   if (counts == DType::I16) {
     Value isBin = ctx.binary(Op::And, with(ctx, Op::Ge, x, 0, loc), with(ctx, Op::Lt, x, *bins, loc), loc);
     x = ctx.select(std::move(isBin), std::move(x), Value::integer(-1, t, false), loc);

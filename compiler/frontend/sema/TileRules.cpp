@@ -193,11 +193,7 @@ Value withFill(Elaborator &ctx, Value x, const ast::Expr &fill, const char *func
                     std::string("convert it with ts.tile.cast(value, ts.") + name(x.dtype) + ")");
   value = ctx.convert(std::move(value), x.dtype, fill.loc);
   if (value.isError()) return value;
-  Type type = x.type();
-  std::vector<ExprPtr> args;
-  args.push_back(ctx.take(std::move(x), fill.loc));
-  args.push_back(ctx.take(std::move(value), fill.loc));
-  return Value::of(ctx.make(Op::FillMasked, type, fill.loc, std::move(args)));
+  return ctx.fillMasked(std::move(x), std::move(value), fill.loc);
 }
 
 Value withMask(Elaborator &ctx, Value x, const ast::Expr &keep, const char *function) {

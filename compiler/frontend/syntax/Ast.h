@@ -60,7 +60,7 @@ struct Parameter {
   std::string name;
   Range loc;
   ExprPtr annotation, defaultValue; // may be null
-  bool isKeywordOnly = false;       // behind a *
+  bool isKeywordOnly = false;       // after a *
 };
 
 struct Stmt {

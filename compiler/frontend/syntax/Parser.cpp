@@ -229,7 +229,7 @@ private:
       if (at("*") && next().is(",") && !isKeywordOnly) {
         isKeywordOnly = true;
         take(), take();
-        if (at(")")) fail(Code::E_SYNTAX, cur().loc, "expected a parameter behind the *");
+        if (at(")")) fail(Code::E_SYNTAX, cur().loc, "expected a parameter after the *");
       }
       if (at("*") || at("**") || at("/"))
         fail(Code::E_UNSUPPORTED, cur().loc,
