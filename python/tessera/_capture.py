@@ -15,42 +15,31 @@ TYPE_CHECKING = False  # importing typing would take a quarter of the package's 
 if TYPE_CHECKING:
     from typing import Any, Callable
 
+    FunctionOf = Callable[[Any], tuple[types.FunctionType, str] | None]  # the function that an object stands for, and its decorator
+
 _MISSING = object()
-_UNCHECKED = ("@typing.no_type_check", "@no_type_check")  # it may stand above a decorator of Tessera
 LANGUAGE: dict[int, str] = {}  # id of an object -> its name in the module tessera: decorators, Tensor, zeros, dist.mesh
 
 
 class Definition:
-    """A function's text, up to its last line, and what the parser found in it."""
+    """A function's text, from its def up to its last line, and what the parser found in it. Decorators are not in it: Python has run them."""
 
-    def __init__(self, function: types.FunctionType, text: str, file: str, line: int, names: list[tuple[str, int, int]],
-                 returns: list[str]) -> None:
+    def __init__(self, function: types.FunctionType, decorator: str, above: str, text: str, file: str, line: int,
+                 names: list[tuple[str, int, int]], returns: list[str]) -> None:
         self.function = function
+        self.name = function.__code__.co_name  # that of the def: __name__ may have been set since
+        self.decorator = decorator  # what the compiler reads in place of those above the def; "" for a helper
+        self.above = above
         self.text = text
         self.file = file
-        self.line = line  # of its first line in the file
+        self.line = line  # of the def in the file
         self.names = names  # name, line, column: what it uses and does not define
         self.returns = returns
-        self.first = text.count("\n", 0, _before_def(text)) + 1
         self.dims: set[str] = set()  # those of types that annotations refer to by name
 
     def lookup(self, name: str) -> Any:
         """The object that a name of the text refers to in Python; _MISSING if it is none, or a builtin."""
         return names_of(self.function).get(name, self.function.__globals__.get(name, _MISSING))
-
-    def is_decorator(self, line: int) -> bool:
-        """Is it a line above the def?"""
-        return line < self.first
-
-
-def _before_def(text: str) -> int:
-    """The length of the lines above the def: its decorators."""
-    at = 0
-    for line in text.split("\n"):
-        if line.lstrip()[:4] in ("def ", "def\t"):
-            return at
-        at += len(line) + 1
-    return 0
 
 
 def names_of(function: types.FunctionType) -> dict[str, Any]:
@@ -72,65 +61,34 @@ def error(definition: Definition, name: str, line: int, column: int, message: st
     return CompileError(message, "E_CAPTURE", hint, (found,))
 
 
-def scope_of(frame: types.FrameType) -> dict[str, Any]:
-    """The constants among the local variables of the function that is running in `frame`."""
-    if not frame.f_code.co_flags & 0x2:  # CO_NEWLOCALS: a module or a class
+def scope_of(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
+    """The constants among the local variables of the function that defines `function`, which is `frame` or one that called it."""
+    while frame is not None and not any(constant is function.__code__ for constant in frame.f_code.co_consts):
+        frame = frame.f_back
+    if frame is None or not frame.f_code.co_flags & 0x2:  # CO_NEWLOCALS: else a module or a class
         return {}
     return {name: value for name, value in frame.f_locals.items() if literal(value) is not None}
 
 
-def _without_host_arguments(text: str) -> str:
-    """A definition without the argument of @ts.jit(capture_graph=True), which is not the compiler's business. Lines and columns stay."""
-    end = _before_def(text)
-    if "capture_graph" not in text[:end]:
-        return text
-    import io
-    import re
-    import tokenize
-    starts = [0]  # of the lines
-    for line in io.StringIO(text[:end], newline=""):
-        starts.append(starts[-1] + len(line))
-    depth, begin, is_host, out = 0, 0, False, text
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text[:end], newline="").readline):
-            if token.type == tokenize.OP and token.string in "([{":
-                if depth == 0:
-                    begin, is_host = starts[token.start[0] - 1] + token.start[1], False
-                depth += 1
-            elif token.type == tokenize.OP and token.string in ")]}":
-                depth -= 1
-                if depth == 0 and is_host:  # jit has no other argument
-                    last = starts[token.end[0] - 1] + token.end[1]
-                    out = out[:begin] + re.sub(r"[^\r\n]", " ", out[begin:last]) + out[last:]
-            elif token.type in (tokenize.NAME, tokenize.STRING):
-                is_host |= token.string.strip("'\"") == "capture_graph"
-    except (tokenize.TokenError, SyntaxError):  # the compiler reports it
-        pass
-    return out
-
-
-def read(function: types.FunctionType, is_inlined: bool = False) -> Definition:
-    """The definition of a function, from the file, cell or linecache entry that it was compiled from. An inlined one has no
-    decorators."""
+def read(function: types.FunctionType, decorator: str = "") -> Definition:
+    """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
     import linecache
+    import re
     code = function.__code__
-    file, line = code.co_filename, code.co_firstlineno
+    file, start = code.co_filename, code.co_firstlineno  # of the first decorator
     linecache.checkcache(file)
     lines = linecache.getlines(file, function.__globals__)
-    if len(lines) < line:
+    if len(lines) < start:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
-    while lines[line - 1].partition("#")[0].strip() in _UNCHECKED:
-        line += 1
-    text = _without_host_arguments("".join(lines[line - 1:]))
-    if is_inlined:  # its lines stay
-        above = text[: _before_def(text)]
-        text = "".join("\n" if c == "\n" else " " for c in above) + text[len(above):]
+    begins = re.compile(rf"\s*def\s+{code.co_name}\b")
+    line = next((at for at in range(start, len(lines) + 1) if begins.match(lines[at - 1])), start)
+    text = "".join(lines[line - 1:])
     name, size, names, returns = _core.read_definition(text, file, line)
-    if name != function.__name__:
-        raise CompileError(f"{file}:{line}: expected the definition of '{function.__name__}', found '{name}'; "
+    if name != code.co_name:
+        raise CompileError(f"{file}:{line}: expected the definition of '{code.co_name}', found '{name}'; "
                            "the file has changed since it was imported", "E_NO_SOURCE", "import it again")
-    return Definition(function, text.encode()[:size].decode(), file, line, names, returns)
+    return Definition(function, decorator, "".join(lines[start - 1:line - 1]), text.encode()[:size].decode(), file, line, names, returns)
 
 
 def check(function: Any, decorator: str) -> types.FunctionType:
@@ -139,8 +97,12 @@ def check(function: Any, decorator: str) -> types.FunctionType:
         raise CompileError(f"@{decorator} stands before a {type(function).__name__}", "E_DECORATOR",
                            "write it before a function, below the decorators of other libraries")
     code = function.__code__
+    if hasattr(function, "__wrapped__") or code.co_flags & 0x0C:  # *args, **kwargs
+        kind = "a wrapper that another decorator made" if hasattr(function, "__wrapped__") else "a function with *args or **kwargs"
+        raise CompileError(f"@{decorator} stands before {kind}, '{function.__qualname__}'", "E_DECORATOR",
+                           f"write @{decorator} next to the def, below the decorators of other libraries, and name each parameter")
     kinds = ((code.co_flags & 0x20, "a generator"), (code.co_flags & 0x80, "a coroutine"),
-             (code.co_flags & 0x200, "an asynchronous generator"), (function.__name__ == "<lambda>", "a lambda"))
+             (code.co_flags & 0x200, "an asynchronous generator"), (code.co_name == "<lambda>", "a lambda"))
     for is_kind, kind in kinds:
         if is_kind:
             raise CompileError(f"@{decorator} stands before {kind}", "E_DECORATOR",
@@ -185,19 +147,18 @@ def is_own(function: Any) -> bool:
 class Source:
     """A text for the compiler, put together from definitions."""
 
-    def __init__(self, kernel: str) -> None:
-        self.kernel = kernel
+    def __init__(self) -> None:
         self.imports: dict[str, str] = {}  # alias -> statement
         self.constants: dict[str, str] = {}
         self.pieces: list[Definition] = []
 
-    def add(self, definition: Definition, function_of: Callable[[Any], types.FunctionType | None]) -> None:
+    def add(self, definition: Definition, function_of: FunctionOf) -> None:
         """Adds a definition, and what its names refer to."""
         for other in self.pieces:
             if other.function is definition.function:
                 return
-            if other.function.__name__ == definition.function.__name__:
-                raise CompileError(f"two functions are named '{other.function.__name__}': {other.file}:{other.line} and "
+            if other.name == definition.name:
+                raise CompileError(f"two functions are named '{other.name}': {other.file}:{other.line} and "
                                    f"{definition.file}:{definition.line}", "E_CAPTURE", "rename one of them")
         self.pieces.append(definition)
         for name, _, _ in definition.names:
@@ -208,7 +169,7 @@ class Source:
             self._resolve(definition, name, line, column, function_of)
 
     def _resolve(self, definition: Definition, name: str, line: int, column: int,
-                 function_of: Callable[[Any], types.FunctionType | None]) -> None:
+                 function_of: FunctionOf) -> None:
         root, *attributes = name.split(".")
         value = definition.lookup(root)
         if value is _MISSING or root in definition.dims:
@@ -220,15 +181,11 @@ class Source:
                 reached = getattr(reached, attribute, _MISSING)
                 if not isinstance(reached, types.ModuleType):
                     break
-            is_decorator = definition.is_decorator(line)
-            text = None if is_language else literal(reached) if is_decorator else self._text_of(reached, function_of)
+            text = None if is_language else self._text_of(reached, function_of)
             if text is not None and attributes:
                 return self._constant(definition, name, line, column, text)
             statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
             return self._import(definition, root, statement, line, column)
-        decorator = getattr(value, "_tessera_name", None) if isinstance(value, types.FunctionType) else None
-        if decorator is not None and definition.is_decorator(line):
-            return self._import(definition, root, f"from tessera import {decorator} as {root}", line, column)
         is_language = id(value) in LANGUAGE or is_own(value)
         if isinstance(value, Name) or is_language:
             path = value._path if isinstance(value, Name) else f"tessera.{LANGUAGE.get(id(value), getattr(value, '__name__', ''))}"
@@ -236,12 +193,6 @@ class Source:
             return self._import(definition, root, f"from {module} import {attribute} as {root}", line, column)
         if isinstance(value, DType) and not value._policies and not attributes:
             return self._import(definition, root, f"from tessera import {value.name} as {root}", line, column)
-        if definition.is_decorator(line):  # only values are captured: the compiler reports decorators of others
-            path = root if literal(value) is not None else name
-            for attribute in attributes if path == name else ():
-                value = getattr(value, attribute, _MISSING)
-            text = literal(value)
-            return self._constant(definition, path, line, column, text) if text is not None else None
         for attribute in attributes:  # config.BLOCK of an object, also of one that is a value itself, as a named tuple
             reached = getattr(reached, attribute, _MISSING)
         text = self._text_of(reached, function_of) if attributes and reached is not _MISSING else None
@@ -258,13 +209,13 @@ class Source:
         raise error(definition, name if attributes else root, line, column, f"{what}, which a kernel cannot capture",
                     "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
 
-    def _text_of(self, value: Any, function_of: Callable[[Any], types.FunctionType | None]) -> str | None:
+    def _text_of(self, value: Any, function_of: FunctionOf) -> str | None:
         """What the compiler is given for an object: the name of a function that was added, or a constant."""
-        function = function_of(value)
-        if function is None:
+        found = function_of(value)
+        if found is None:
             return literal(value)
-        self.add(read(function, is_inlined=getattr(value, "is_inlined", False)), function_of)
-        return function.__name__
+        self.add(read(*found), function_of)
+        return found[0].__code__.co_name
 
     def _constant(self, definition: Definition, name: str, line: int, column: int, text: str) -> None:
         if self.constants.setdefault(name, text) != text:
@@ -276,16 +227,17 @@ class Source:
             raise error(definition, name, line, column, f"'{name}' is another name in another function: {self.imports[name]}",
                         "import it under the same name in both")
 
-    def build(self, decorator: str) -> tuple[str, dict[str, Any]]:
-        """The text, and the options that describe it. `decorator`: of the kernel, if its text has none."""
+    def build(self) -> tuple[str, dict[str, Any]]:
+        """The text, and the options that describe it."""
         head = ["import tessera"] + [s for s in self.imports.values() if s != "import tessera"]
         text = "\n".join(head) + "\n"
         pieces = [(1, "<imports>", 1)]
-        if self.pieces[0].first == 1:  # it was decorated by a call, f = ts.jit(f)
-            pieces.append((text.count("\n") + 1, self.pieces[0].file, self.pieces[0].line))
-            text += f"@{decorator}\n"
         for piece in self.pieces:
+            indent = piece.text[:len(piece.text) - len(piece.text.lstrip())]
+            if piece.decorator:
+                pieces.append((text.count("\n") + 1, piece.file, piece.line))
+                text += f"{indent}{piece.decorator}\n"
             pieces.append((text.count("\n") + 1, piece.file, piece.line))
             text += piece.text if piece.text.endswith("\n") else piece.text + "\n"
-        return text, {"kernel": self.kernel, "file": self.pieces[0].file, "constants": list(self.constants.items()),
+        return text, {"kernel": self.pieces[0].name, "file": self.pieces[0].file, "constants": list(self.constants.items()),
                       "pieces": pieces}

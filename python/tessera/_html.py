@@ -96,7 +96,8 @@ def kernel(it: Kernel) -> str:
         parts.append(_table(("tunable", "values"), ((name, ", ".join(map(str, values))) for name, values in it._space.items())))
     if function is not None:
         try:
-            parts.append(_details("source", _pre(_capture.read(function).text)))
+            found = _capture.read(function)
+            parts.append(_details("source", _pre(found.above + found.text)))
         except CompileError:  # its file is gone
             pass
     return _page(*parts)

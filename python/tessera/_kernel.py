@@ -46,7 +46,8 @@ class Kernel(_core.Kernel):
         self._defaults = defaults
         self._source = source
         self._read: tuple[str, dict[str, Any], list[str] | None] | None = None  # what _source() gave
-        self._space: Mapping[str, Any] = {}
+        self._space: Mapping[str, tuple[int, ...]] = {}
+        self._decorator = ""  # what the compiler reads above its def
         self._annotations: Mapping[str, Any] = {}
         self._is_function = is_function
         self._captures_graph = captures_graph
@@ -333,21 +334,21 @@ def _of_code(code: _core.Code, like: Kernel | None = None) -> Kernel:
     return kernel
 
 
-def _function_of(value: Any) -> types.FunctionType | None:
-    """The function whose text a captured object stands for."""
+def _function_of(value: Any) -> tuple[types.FunctionType, str] | None:
+    """The function whose text a captured object stands for, and its decorator."""
     if isinstance(value, Kernel):
-        return getattr(value, "__wrapped__", None)
-    if isinstance(value, types.MethodType):
-        return None
-    return value if isinstance(value, types.FunctionType) else None
+        function: Any = getattr(value, "__wrapped__", None)
+        return None if function is None else (function, "" if value.is_inlined else value._decorator)
+    return (value, "") if isinstance(value, types.FunctionType) else None
 
 
-def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: bool = False) -> Kernel:
+def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: bool = False,
+              space: Mapping[str, tuple[int, ...]] = {}) -> Kernel:
+    """`decorator`: its name in messages."""
+    if isinstance(function, Kernel):
+        raise ArgumentError(f"'{function.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
     _capture.check(function, decorator)
-    frame = sys._getframe(1)
-    while frame.f_globals is globals() and frame.f_back is not None:
-        frame = frame.f_back
-    function._tessera_scope = _capture.scope_of(frame)  # for names in annotations, which no closure has
+    function._tessera_scope = _capture.scope_of(function, sys._getframe(1))  # for names in annotations, which no closure has
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     last = dict(zip(reversed(parameters[: code.co_argcount]), reversed(function.__defaults__ or ())))
@@ -355,16 +356,20 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
     annotations = getattr(function, "__annotations__", {})
 
     def source() -> tuple[str, dict[str, Any], list[str] | None]:
-        definition = _capture.read(function)
-        whole = _capture.Source(function.__name__)
+        definition = _capture.read(function, kernel._decorator)
+        whole = _capture.Source()
         whole.add(definition, _function_of)
-        return (*whole.build("tessera.jit" if is_function else "tessera.kernel"), definition.returns)
+        return (*whole.build(), definition.returns)
 
     kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else Kernel
-    kernel = kind(function.__name__, parameters, tuple(given.get(name, ...) for name in parameters),
+    kernel = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
                   tuple(name not in annotations for name in parameters), is_function, source,
                   positional=code.co_argcount, captures_graph=captures_graph)
     kernel.__wrapped__ = function
+    kernel._decorator = "@tessera.jit" if is_function else "@tessera.kernel"
+    if space:
+        kernel._space = space
+        kernel._decorator += f".autotune(space=dict({', '.join(f'{name}={values}' for name, values in space.items())}))"
     kernel._annotations = annotations
     kernel.__doc__ = function.__doc__
     kernel.__module__ = function.__module__
@@ -384,7 +389,7 @@ numbers, ts.f32 or int. A dim is a number, a name that is bound by the call (equ
 of names in quotes. A parameter without a type takes dtype and rank from the arguments. The result is a Kernel, which is called
 on arrays.
 
-Raises CompileError: E_DECORATOR, if the function is a lambda, a generator or a coroutine. Errors in the text itself, and
+Raises CompileError: E_DECORATOR, if the function is a lambda, a generator, a coroutine, or what another decorator made. Errors in the text itself, and
 E_CAPTURE and E_NO_SOURCE, are raised by the first call or by jit().
 """
 
@@ -406,26 +411,37 @@ class _KernelDecorator:
         return inspect.signature(self.__call__)
 
     @method
-    def __call__(self, function: Callable[..., Any]) -> Kernel:
-        return _decorate(function, "ts.kernel", False)
+    def __call__(self, function: Callable[..., Any] | None = None) -> Any:
+        return self if function is None else _decorate(function, "ts.kernel", False)
 
     @method
     def autotune(self, *, space: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
         """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables, which the kernel reads as attributes of
         ts.tile.context(). A call uses the first value of each; k.jit(BLOCK_M=128) compiles for another."""
-        if not isinstance(space, Mapping):
-            raise ArgumentError(f"space is a dict of names and values, found {space!r}", "E_ARG_TYPE",
-                                "write space=dict(BLOCK_M=[64, 128])")
-
-        def decorate(function: Callable[..., Any]) -> Kernel:
-            made = _decorate(function, "ts.kernel.autotune", False)
-            made._space = space
-            return made
-
-        return decorate
+        values = _space(space)
+        return lambda function: _decorate(function, "ts.kernel.autotune", False, space=values)
 
 
 kernel = _KernelDecorator()
+
+
+def _space(space: Any) -> dict[str, tuple[int, ...]]:
+    """The tunables that a caller gave, with their values."""
+    hint = "write space=dict(BLOCK_M=[64, 128])"
+    if not isinstance(space, Mapping):
+        raise ArgumentError(f"space is a dict of names and values, found {space!r}", "E_ARG_TYPE", hint)
+    found: dict[str, tuple[int, ...]] = {}
+    for name, values in space.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ArgumentError(f"a tunable has a name of Python, found {name!r}", "E_TUNABLE_SPACE", hint)
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise ArgumentError(f"the values of tunable '{name}' are a list of integers, found {values!r}", "E_TUNABLE_SPACE", hint)
+        found[name] = tuple(_integer(f"a value of tunable '{name}'", value) for value in values)
+        if not found[name]:
+            raise ArgumentError(f"the list of values of tunable '{name}' is empty", "E_TUNABLE_SPACE", "give at least one value")
+    if not found:
+        raise ArgumentError("the space has no tunables", "E_TUNABLE_SPACE", hint)
+    return found
 
 
 @entry
@@ -445,14 +461,8 @@ def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = Fal
     Raises CompileError (E_DECORATOR) for what is no plain function, and ArgumentError (E_DECORATOR) for a second decorator of Tessera.
     """
     def decorate(wrapped: Callable[..., Any]) -> Kernel:
-        if isinstance(wrapped, Kernel):
-            raise ArgumentError(f"'{wrapped.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
         return _decorate(wrapped, "ts.jit", True, capture_graph)
 
-    setattr(decorate, "_tessera_name", "jit")  # what a name of it is to the compiler
-
-    if function is not None and not capture_graph:
-        return decorate(function)
     return decorate if function is None else decorate(function)
 
 

@@ -1,6 +1,7 @@
 """Texts of functions: where they come from, and what their names refer to."""
 import collections
 import enum
+import functools
 import linecache
 import math
 import subprocess
@@ -377,20 +378,113 @@ class Capture(unittest.TestCase):
             for decorator in (ts.kernel, ts.jit):
                 with self.assertRaisesRegex(ts.CompileError, f"E_DECORATOR.*{kind}"):
                     decorator(wrong)
-        with self.assertRaisesRegex(ts.ArgumentError, "E_DECORATOR.*has a decorator"):
-            ts.jit(calls_another)
+        for decorator in (ts.jit, ts.kernel, ts.kernel.autotune(space=dict(B=[1]))):
+            with self.assertRaisesRegex(ts.ArgumentError, "E_DECORATOR.*has a decorator"):
+                decorator(calls_another)
 
     def test_decorators_of_other_libraries(self):
-        def other(function):
+        """One above sees a kernel. One below is run before; what it gives is a function with a text, or is refused."""
+        def same(function):
             return function
 
-        @ts.jit
-        @other
-        def f(x):
-            return x
+        def counted(function):
+            @functools.wraps(function)
+            def call(*args):
+                calls.append(args)
+                return function(*args)
+            return call
 
-        with self.assertRaisesRegex(ts.CompileError, "E_DECORATOR.*'@other' is not a decorator"):
-            f(np.ones(3, "f4"))
+        def bare(function):
+            def call(*args):
+                return function(*args)
+            return call
+
+        calls = []
+
+        @counted
+        @ts.jit
+        @same
+        @typing.no_type_check
+        def f(x):
+            return x * 2.0
+
+        np.testing.assert_array_equal(f(np.ones(3, "f4")), 2)
+        self.assertEqual(len(calls), 1)
+        for wrapper, words in ((counted, "a wrapper that another decorator made, '.*wrapped'"), (bare, "a function with .args or ..kwargs, '.*call'")):
+            def wrapped(x):
+                return x
+
+            for decorator in (ts.jit, ts.kernel, ts.kernel.autotune(space={"B": [1]})):
+                with self.assertRaisesRegex(ts.CompileError, f"E_DECORATOR.*stands before {words}.*\n.*next to the def"):
+                    decorator(wrapper(wrapped))
+
+    def test_decorators_under_any_name(self):
+        class Names:
+            kernel, jit = ts.kernel, ts.jit
+
+        several = [ts.jit]
+        autotune, tuned = ts.kernel.autotune, ts.kernel.autotune(space=dict(B=range(16, 64, 16)))
+
+        def own(function):
+            B = 5  # not the one of the text below
+            return ts.jit(function)
+
+        B = 3
+
+        @Names.kernel
+        def by_attribute(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] + 1.0
+
+        @autotune(space={"B": np.array([16, 32])})
+        def by_name(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, ts.tile.context().B):
+                x[i:i+ts.tile.context().B] = x[i:i+ts.tile.context().B] + 1.0
+
+        @tuned
+        def by_value(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, ts.tile.context().B):
+                x[i:i+ts.tile.context().B] = x[i:i+ts.tile.context().B] + 1.0
+
+        @ts.kernel()
+        def by_call(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] + 1.0
+
+        for kernel in (by_attribute, by_name, by_value, by_call):
+            x = np.zeros(50, "f4")
+            kernel(x)
+            np.testing.assert_array_equal(x, 1)
+        self.assertIn("B: 48", by_value.jit(B=48).metadata)
+
+        @several[0]
+        def by_index(x):
+            return x * 2.0
+
+        @own
+        def by_own(x: ts.Tensor[B, ts.f32]):
+            return x * 2.0
+
+        @(lambda function: Names.jit(function))
+        def by_lambda(x):
+            return x * 2.0
+
+        for function in (by_index, by_own, by_lambda):
+            np.testing.assert_array_equal(function(np.ones(3, "f4")), 2)
+
+    def test_spaces(self):
+        for wrong in ({}, {"a b": [1]}, {3: [1]}, {"B": []}, {"B": 4}, {"B": "12"}):
+            with self.assertRaisesRegex(ts.ArgumentError, "E_TUNABLE_SPACE"):
+                ts.kernel.autotune(space=wrong)
+        with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_TYPE.*a value of tunable 'B' is an int, found 1.5"):
+            ts.kernel.autotune(space=dict(B=[1.5]))
+
+    def test_functions_with_a_name_of_their_own(self):
+        def f(x):
+            return x * 2.0
+
+        f.__name__ = "another"
+        np.testing.assert_array_equal(ts.jit(f)(np.ones(3, "f4")), 2)
 
     def test_functions_that_type_checkers_leave_out(self):
         @typing.no_type_check

@@ -102,7 +102,7 @@ class Html(unittest.TestCase):
 
     def test_hostile_names(self):
         space = {"ts": ts}
-        text = f"@ts.kernel.autotune(space={{{HOSTILE!r}: [1, {HOSTILE!r}]}})\ndef f(x: {HOSTILE!r}, y={HOSTILE!r}):\n    pass\n"
+        text = f"@ts.kernel.autotune(space=dict(B=[1]))\ndef f(x: {HOSTILE!r}, y={HOSTILE!r}):\n    pass\n"
         exec(compile(text, HOSTILE, "exec"), space)
         self.expect(space["f"], HOSTILE)
 
