@@ -1,0 +1,57 @@
+// The matrix instructions of GPUs: which lane and register holds which element of each operand.
+//
+// The table in Fragments.cpp is the compiler's only description of them. Tests compare it with the vendors'
+// formulas, which are written out in test/FragmentsTest.cpp.
+#pragma once
+#include "compiler/layout/TileLayout.h"
+#include "numerics/DType.h"
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace tessera::layout {
+
+/// A is m x k, B is k x n, and C, the accumulator and result, is m x n.
+enum class Operand { A, B, C };
+
+/// One instruction, C += A * B. Constant, shared by all threads.
+struct Fragment {
+  const char *name; // "mma.m16n8k16"
+  int m, n, k;
+  const char *dtypes;      // of A and B: "f16 bf16"
+  const char *accumulator; // dtype of C
+  // The bits of registers, lanes and (after a second bar) warps, lowest first: "k1 m8 k8 | k2 k4 m1 m2 m4";
+  // k8 adds 8 to the index along k, 0 copies. Empty: the operand is read from shared memory.
+  const char *a, *b, *c;
+  const char *comment = "";
+
+  bool multiplies(DType) const;
+  bool isInRegisters(Operand operand) const { return *bases(operand) != 0; }
+  /// The layout of one instruction's operand. Precondition: isInRegisters(operand).
+  TileLayout layout(Operand operand) const;
+  /// Warps that execute the instruction together.
+  int64_t warps() const { return layout(Operand::C).warps(); }
+  const char *bases(Operand operand) const;
+  /// Rows and columns of an operand.
+  std::array<int64_t, 2> shape(Operand operand) const;
+};
+
+std::span<const Fragment> allFragments();
+/// Returns nullptr if no fragment has this name.
+const Fragment *findFragment(std::string_view name);
+
+/// How the warps of a block divide the rows and the columns of a product; powers of two. An instruction of
+/// several warps counts with its own.
+struct WarpGrid {
+  int64_t m = 1, n = 1;
+};
+
+/// The extents that a product of m x n x k has to be padded to, so that instructions and warps divide it.
+std::array<int64_t, 3> paddedProduct(const Fragment &, WarpGrid, std::array<int64_t, 3> mnk);
+
+/// Returns the layout of an operand of a product whose extents `paddedProduct` returned: the instruction's
+/// own, then the warps, then further instructions in registers, the last axis first. The operand copies its
+/// elements to the warps along the axis that it does not have.
+TileLayout operandLayout(const Fragment &, Operand, WarpGrid, std::array<int64_t, 2> shape);
+
+} // namespace tessera::layout

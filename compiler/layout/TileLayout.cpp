@@ -1,0 +1,245 @@
+#include "compiler/layout/TileLayout.h"
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <numeric>
+
+namespace tessera::layout {
+
+namespace {
+
+constexpr int64_t kMaxCoordinate = 1 << 20;
+
+Error refuse(std::string message) { return {"E_LAYOUT", std::move(message), ""}; }
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+template <class List> std::string joined(const List &list, const char *separator) {
+  std::string out;
+  for (const auto &item : list) {
+    if (!out.empty()) out += separator;
+    if constexpr (std::is_convertible_v<decltype(item), std::string>)
+      out += item;
+    else
+      out += number(item);
+  }
+  return out;
+}
+
+/// The unit that all bases touch.
+Expected<Unit> unitOf(std::initializer_list<const Coordinates *> lists, std::vector<int64_t> repeat) {
+  const size_t rank = repeat.size();
+  if (!rank) return refuse("a layout needs 'repeat', one odd number for each axis");
+  for (int64_t m : repeat)
+    if (m < 1 || m % 2 == 0 || m > kMaxCoordinate)
+      return refuse("repeat " + number(m) + " is not odd and positive; powers of two belong to the bases");
+  std::vector<unsigned> axisBits(rank, 0);
+  size_t bases = 0;
+  for (const Coordinates *list : lists)
+    for (const std::vector<int64_t> &base : *list) {
+      if (base.size() != rank)
+        return refuse("base [" + joined(base, ", ") + "] has " + number(base.size()) +
+                      " coordinates, 'repeat' has " + number(rank) + " axes");
+      if (++bases > 40) return refuse("a layout has at most 40 bases");
+      for (size_t d = 0; d < rank; ++d) {
+        if (base[d] < 0 || base[d] >= kMaxCoordinate)
+          return refuse("coordinate " + number(base[d]) + " is not between 0 and " +
+                        number(kMaxCoordinate - 1));
+        axisBits[d] = std::max(axisBits[d], unsigned(std::bit_width(uint64_t(base[d]))));
+      }
+    }
+  Unit unit(std::move(axisBits), std::move(repeat));
+  if (unit.bits() > 40) return refuse("the unit has more than 2^40 elements");
+  return unit;
+}
+
+BitsList packAll(const Unit &unit, const Coordinates &bases) {
+  BitsList packed;
+  for (const std::vector<int64_t> &base : bases)
+    packed.push_back(unit.pack(base));
+  return packed;
+}
+
+std::string textOf(const Unit &unit, const BitsList &bases) {
+  std::vector<std::string> all;
+  for (Bits b : bases) {
+    std::vector<int64_t> base(unit.rank());
+    for (size_t d = 0; d < unit.rank(); ++d)
+      base[d] = unit.onAxis(b, d);
+    all.push_back("[" + joined(base, ",") + "]");
+  }
+  return "[" + joined(all, ", ") + "]";
+}
+
+} // namespace
+
+Unit Unit::ofShape(std::span<const int64_t> shape) {
+  Unit unit;
+  for (int64_t extent : shape) {
+    assert(extent > 0);
+    unit.axisBits.push_back(std::countr_zero(uint64_t(extent)));
+    unit.repeat.push_back(extent >> unit.axisBits.back());
+  }
+  return unit;
+}
+
+unsigned Unit::bits() const { return std::accumulate(axisBits.begin(), axisBits.end(), 0u); }
+
+int64_t Unit::copies() const {
+  return std::accumulate(repeat.begin(), repeat.end(), int64_t(1), std::multiplies<>());
+}
+
+std::vector<int64_t> Unit::shape() const {
+  std::vector<int64_t> shape(rank());
+  for (size_t d = 0; d < rank(); ++d)
+    shape[d] = extent(d);
+  return shape;
+}
+
+unsigned Unit::shift(size_t axis) const {
+  return std::accumulate(axisBits.begin() + axis + 1, axisBits.end(), 0u);
+}
+
+Bits Unit::pack(std::span<const int64_t> index) const {
+  Bits packed = 0;
+  for (size_t d = 0; d < rank(); ++d)
+    packed |= Bits(index[d] & ((int64_t(1) << axisBits[d]) - 1)) << shift(d);
+  return packed;
+}
+
+int64_t Unit::onAxis(Bits packed, size_t axis) const {
+  return int64_t(packed >> shift(axis) & ((Bits(1) << axisBits[axis]) - 1));
+}
+
+std::vector<int64_t> Unit::index(int64_t copy, Bits packed) const {
+  std::vector<int64_t> index(rank());
+  for (size_t d = rank(); d-- > 0; copy /= repeat[d])
+    index[d] = (copy % repeat[d] << axisBits[d]) + onAxis(packed, d);
+  return index;
+}
+
+Expected<TileLayout> TileLayout::fromCoordinates(const Coordinates &reg, const Coordinates &lane,
+                                                 const Coordinates &warp, std::vector<int64_t> repeat) {
+  auto unit = unitOf({&reg, &lane, &warp}, std::move(repeat));
+  if (!unit) return unit.error();
+  TileLayout layout;
+  layout.unit = *unit;
+  layout.reg = packAll(*unit, reg);
+  layout.lane = packAll(*unit, lane);
+  layout.warp = packAll(*unit, warp);
+  if (!layout.linear().isOnto())
+    return refuse("the bases reach " + number(int64_t(1) << layout.linear().rank()) + " of the " +
+                  number(int64_t(1) << unit->bits()) + " elements of the unit");
+  return layout;
+}
+
+LinearLayout TileLayout::linear() const { return {concat(concat(reg, lane), warp), unit.bits()}; }
+
+std::vector<int64_t> TileLayout::at(int64_t number, int64_t l, int64_t w) const {
+  Bits r = Bits(number) & ((Bits(1) << reg.size()) - 1);
+  return unit.index(number >> reg.size(), applyBases(reg, r) ^ applyBases(lane, l) ^ applyBases(warp, w));
+}
+
+std::string TileLayout::text() const {
+  return "reg = " + textOf(unit, reg) + ", lane = " + textOf(unit, lane) + ", warp = " + textOf(unit, warp) +
+         ", repeat = [" + joined(unit.repeat, ", ") + "]";
+}
+
+Expected<SharedLayout> SharedLayout::fromCoordinates(const Coordinates &offset, std::vector<int64_t> repeat) {
+  auto unit = unitOf({&offset}, std::move(repeat));
+  if (!unit) return unit.error();
+  SharedLayout layout;
+  layout.unit = *unit;
+  layout.offset = packAll(*unit, offset);
+  if (layout.offset.size() != unit->bits() || !layout.linear().isOnto())
+    return refuse(number(layout.offset.size()) + " offset bits of rank " + number(layout.linear().rank()) +
+                  " do not number the " + number(int64_t(1) << unit->bits()) + " elements of the unit");
+  return layout;
+}
+
+SharedLayout SharedLayout::rowMajor(std::span<const int64_t> shape) {
+  SharedLayout layout;
+  layout.unit = Unit::ofShape(shape);
+  layout.offset = unitVectors(layout.unit.bits());
+  return layout;
+}
+
+Expected<SharedLayout> SharedLayout::swizzled(std::span<const int64_t> shape, size_t contiguous,
+                                              unsigned elementBytes, unsigned span) {
+  assert(shape.size() == 2 && contiguous < 2 && std::has_single_bit(elementBytes) && elementBytes <= 16);
+  assert(span == 32 || span == 64 || span == 128);
+  SharedLayout layout;
+  Unit &unit = layout.unit = Unit::ofShape(shape);
+  const unsigned piece = std::countr_zero(span / elementBytes), chunk = std::countr_zero(16 / elementBytes);
+  const unsigned column = unit.shift(contiguous), row = unit.shift(1 - contiguous);
+  const unsigned columns = unit.axisBits[contiguous], rows = unit.axisBits[1 - contiguous];
+  if (columns < piece)
+    return refuse(number(shape[contiguous]) + " elements of " + number(elementBytes) +
+                  " bytes are no whole number of swizzled spans of " + number(span) + " bytes");
+  // Row bit i is byte bit log2(span) + i; bit 7 + j flips chunk bit j.
+  const unsigned first = 7 - std::countr_zero(span), flips = piece - chunk;
+  // Copies follow each other in memory, so that they have to begin where the permutation does.
+  if (unit.repeat[1 - contiguous] > 1 &&
+      (rows < first + flips || columns > piece || unit.repeat[contiguous] > 1))
+    return refuse(number(shape[1 - contiguous]) + " rows of " +
+                  number(shape[contiguous] * elementBytes / span) + " swizzled spans of " + number(span) +
+                  " bytes are not implemented (TSR_UNIMPLEMENTED)");
+  layout.offset = unitVectors(piece, column);
+  for (unsigned i = 0; i < rows; ++i) {
+    bool flipping = i >= first && i < first + flips;
+    Bits flip = flipping ? Bits(1) << (column + chunk + i - first) : 0;
+    layout.offset.push_back(Bits(1) << (row + i) | flip);
+  }
+  for (Bits b : unitVectors(columns - piece, column + piece))
+    layout.offset.push_back(b);
+  return layout;
+}
+
+int64_t SharedLayout::offsetOf(std::span<const int64_t> index) const {
+  int64_t copy = 0;
+  for (size_t d = 0; d < unit.rank(); ++d)
+    copy = copy * unit.repeat[d] + (index[d] >> unit.axisBits[d]);
+  return (copy << offset.size()) + int64_t((*linear().inverse())(unit.pack(index)));
+}
+
+std::string SharedLayout::text() const {
+  return "offset = " + textOf(unit, offset) + ", repeat = [" + joined(unit.repeat, ", ") + "]";
+}
+
+int64_t padded(int64_t extent, int64_t multiple) { return (extent + multiple - 1) / multiple * multiple; }
+
+Inside inside(const TileLayout &layout, int64_t number, size_t axis, int64_t extent) {
+  const Unit &unit = layout.unit;
+  const int64_t own = layout.at(number, 0, 0)[axis];
+  BitsList threads;
+  for (Bits b : concat(layout.lane, layout.warp))
+    threads.push_back(Bits(unit.onAxis(b, axis)));
+  // The least own ^ t, t in the span of the threads' part, is the remainder; the greatest is the complement
+  // of the least of the complements.
+  const Span span(threads);
+  const Bits all = (Bits(1) << unit.axisBits[axis]) - 1, copy = Bits(own) & ~all;
+  const Bits least = copy | span.reduce(Bits(own) & all), most = copy | (all ^ span.reduce(~Bits(own) & all));
+  if (int64_t(most) < extent) return Inside::Always;
+  return int64_t(least) >= extent ? Inside::Never : Inside::Compare;
+}
+
+TileLayout blocked(std::span<const int64_t> shape, int64_t vector, int64_t lanes, int64_t warps) {
+  TileLayout layout;
+  layout.unit = Unit::ofShape(shape);
+  // Packed bits are already in the order of memory: the last axis first.
+  const unsigned bits = layout.unit.bits(), lastBits = shape.empty() ? 0 : layout.unit.axisBits.back();
+  const unsigned inVector = std::min<unsigned>(std::countr_zero(uint64_t(vector)), lastBits);
+  unsigned next = inVector;
+  auto take = [&](BitsList &list, int64_t count) {
+    for (unsigned i = std::countr_zero(uint64_t(count)); i-- > 0;)
+      list.push_back(next < bits ? Bits(1) << next++ : 0);
+  };
+  layout.reg = unitVectors(inVector);
+  take(layout.lane, lanes);
+  take(layout.warp, warps);
+  for (; next < bits; ++next)
+    layout.reg.push_back(Bits(1) << next);
+  return layout;
+}
+
+} // namespace tessera::layout
