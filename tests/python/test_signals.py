@@ -46,15 +46,35 @@ HEAD = textwrap.dedent("""
 
 
 class CtrlC(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def start(self, text, argument="", **environment):
+        """A process of HEAD and the text."""
+        file = pathlib.Path(self.folder, "program.py")
+        file.write_text(HEAD + textwrap.dedent(text))
+        return subprocess.Popen([sys.executable, file, argument], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **environment})
+
     def run_program(self, text, **environment):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "program.py"
-            file.write_text(HEAD + textwrap.dedent(text))
-            done = subprocess.run([sys.executable, file, folder], capture_output=True, text=True, timeout=120,
-                                  env={**os.environ, **environment})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual(done.stderr, "")
-            return done.stdout
+        """What a program prints that ends well. Its argument is a folder."""
+        p = self.start(text, self.folder, **environment)
+        printed, errors = p.communicate(timeout=120)
+        self.assertEqual((p.returncode, errors), (0, ""))
+        return printed
+
+    def interrupt(self, p, after, limit, about):
+        """Sends Ctrl-C that long after a program has printed that it is ready. The signal ends it within the limit."""
+        self.assertEqual(p.stdout.readline(), "ready\n", about)
+        time.sleep(after)
+        begin = time.monotonic()
+        p.send_signal(signal.SIGINT)
+        _, errors = p.communicate(timeout=60)
+        self.assertEqual(p.returncode, -signal.SIGINT, f"{about}: {errors}")
+        self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), f"{about}: {errors}")
+        self.assertLess(time.monotonic() - begin, limit, about)
 
     def test_waits(self):
         self.run_program("""
@@ -124,19 +144,9 @@ class CtrlC(unittest.TestCase):
                   "    graph.replay(); print('ready', flush=True); ts.runtime.synchronize()",
                   "x = np.zeros(160, 'f4'); print('ready', flush=True); slow(x, np.zeros(160, 'f4'), HUGE)",
                   "a, b = ts.zeros(160), ts.zeros(160); slow(a, b, HUGE); print('ready', flush=True); time.sleep(9)")
-        with tempfile.TemporaryDirectory() as folder:
-            for body in bodies:
-                file = pathlib.Path(folder) / "program.py"
-                file.write_text(HEAD + f"HUGE = 2_000_000_000\ndef main():\n    {body}\nmain()\n")
-                p = subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                self.assertEqual(p.stdout.readline(), "ready\n", body)
-                time.sleep(0.3)
-                begin = time.monotonic()
-                p.send_signal(signal.SIGINT)
-                _, errors = p.communicate(timeout=60)
-                self.assertEqual(p.returncode, -signal.SIGINT, errors)
-                self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
-                self.assertLess(time.monotonic() - begin, 5, body)  # the work takes minutes
+        for body in bodies:
+            p = self.start(f"HUGE = 2_000_000_000\ndef main():\n    {body}\nmain()\n")
+            self.interrupt(p, 0.3, 5, body)  # the work takes minutes
 
     def test_arrays_that_go_while_they_are_used(self):
         self.run_program("""
@@ -173,7 +183,7 @@ class CtrlC(unittest.TestCase):
             self.assertEqual(self.run_program(program.replace("AFTER", after), TESSERA_CACHE_DIR="off"), "end\n")
 
     def test_the_wait_at_the_end(self):
-        program = HEAD + textwrap.dedent("""
+        p = self.start("""
             x, y = ts.zeros(160), ts.zeros(160)
             slow(x, y, 10)
             slow(x, y, 10)
@@ -182,13 +192,10 @@ class CtrlC(unittest.TestCase):
             print("end")
             threading.Timer(float(sys.argv[1]), lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             threading._shutdown = lambda: None  # so that the signal comes while the work is waited for
-        """)
+        """, "0.3")
         begin = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "program.py"
-            file.write_text(program)
-            done = subprocess.run([sys.executable, file, "0.3"], capture_output=True, text=True, timeout=60)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (-signal.SIGINT, "end\n", ""))
+        printed, errors = p.communicate(timeout=60)
+        self.assertEqual((p.returncode, printed, errors), (-signal.SIGINT, "end\n", ""))
         self.assertLess(time.monotonic() - begin, 10)
 
     def test_the_end_of_a_prompt(self):
@@ -210,34 +217,25 @@ class CtrlC(unittest.TestCase):
 
     def test_at_any_moment(self):
         """Ctrl-C after a random time: the process ends by the signal, soon, and a later one finds its cache sound."""
-        program = HEAD + textwrap.dedent("""
+        program = """
             x, y = np.zeros(16, "f4"), np.zeros(16, "f4")
             print("ready", flush=True)
             for i in range(10**6):
                 m = ts.compile(f"import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * {i}.5 + ts.softmax(x)\\n")
                 m.f(x)
                 slow(x, y, 1000)
-        """)
+        """
         seed = random.randrange(10**6)
         draw = random.Random(seed)
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "program.py"
-            file.write_text(program)
-            env = {**os.environ, "TESSERA_CACHE_DIR": folder + "/cache"}
-            for _ in range(int(os.environ.get("TESSERA_SIGNALS", "6"))):
-                p = subprocess.Popen([sys.executable, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-                self.assertEqual(p.stdout.readline(), "ready\n")
-                time.sleep(draw.uniform(0, 0.6))
-                p.send_signal(signal.SIGINT)
-                _, errors = p.communicate(timeout=30)
-                self.assertEqual(p.returncode, -signal.SIGINT, f"seed {seed}: {errors}")
-                self.assertTrue(errors.rstrip().endswith("KeyboardInterrupt"), errors)
-            check = ("import numpy as np, tessera as ts\n"
-                     "m = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * 0.5 + ts.softmax(x)\\n')\n"
-                     "assert m.f(np.zeros(16, 'f4')).sum() == 1\n")
-            subprocess.run([sys.executable, "-c", check], check=True, env=env)
-            left = [path.name for path in pathlib.Path(folder, "cache").rglob("*") if "tmp" in path.name]
-            self.assertLessEqual(len(left), 6)
+        cache = self.folder + "/cache"
+        for _ in range(int(os.environ.get("TESSERA_SIGNALS", "6"))):
+            self.interrupt(self.start(program, TESSERA_CACHE_DIR=cache), draw.uniform(0, 0.6), 30, f"seed {seed}")
+        check = ("import numpy as np, tessera as ts\n"
+                 "m = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * 0.5 + ts.softmax(x)\\n')\n"
+                 "assert m.f(np.zeros(16, 'f4')).sum() == 1\n")
+        subprocess.run([sys.executable, "-c", check], check=True, env={**os.environ, "TESSERA_CACHE_DIR": cache})
+        left = [path.name for path in pathlib.Path(cache).rglob("*") if "tmp" in path.name]
+        self.assertLessEqual(len(left), 6)
 
 
 if __name__ == "__main__":
