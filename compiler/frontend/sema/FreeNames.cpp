@@ -3,6 +3,7 @@
 #include "compiler/frontend/syntax/Walk.h"
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -90,33 +91,86 @@ private:
 
 std::vector<FreeName> freeNames(ast::Stmt &function) { return Names().of(function); }
 
-/// The first `return` of a block, nested functions aside; null if it has none.
-static const ast::Stmt *findReturn(const ast::Block &block) {
-  for (const ast::Stmt &s : block) {
-    if (s.kind == ast::Stmt::Return) return &s;
-    if (s.kind == ast::Stmt::Function) continue;
-    for (const ast::Block *inner : {&s.body, &s.orelse})
-      if (const ast::Stmt *found = findReturn(*inner)) return found;
+namespace {
+
+/// Follows which parameter each name is, up to the first return, nested functions aside.
+class Parameters {
+public:
+  explicit Parameters(const ast::Stmt &function) {
+    for (const ast::Parameter &p : function.parameters)
+      is_[p.name] = p.name;
+    found_ = walk(function.body);
   }
-  return nullptr;
-}
+
+  /// The first return; null if there is none.
+  const ast::Stmt *found() const { return found_; }
+  /// The parameter that an expression is if it is one at all; "" if that is not followed.
+  std::string of(const ast::Expr &value) const {
+    const auto known = value.kind == ast::Expr::Name ? is_.find(value.text) : is_.end();
+    return known == is_.end() || known->second == kNew ? "" : known->second;
+  }
+
+private:
+  const ast::Stmt *walk(const ast::Block &block) {
+    for (const ast::Stmt &s : block) {
+      if (s.kind == ast::Stmt::Return) return &s;
+      if (s.kind == ast::Stmt::Function) continue;
+      if (s.kind == ast::Stmt::Assign)
+        for (const ast::ExprPtr &target : s.targets)
+          assign(*target, s.value.get());
+      else if (s.kind == ast::Stmt::For)
+        assign(*s.targets[0], nullptr);
+      const std::map<std::string, std::string> before = is_;
+      for (const ast::Block *inner : {&s.body, &s.orelse}) {
+        if (const ast::Stmt *found = walk(*inner)) return found;
+        merge(before);
+      }
+    }
+    return nullptr;
+  }
+
+  void assign(const ast::Expr &target, const ast::Expr *value) {
+    if (target.kind == ast::Expr::Name) {
+      const bool isNew = value && (value->kind == ast::Expr::Binary || value->kind == ast::Expr::Unary);
+      is_[target.text] = isNew ? kNew : value ? of(*value) : "";
+      return;
+    }
+    if (target.kind != ast::Expr::Tuple && target.kind != ast::Expr::List) return;
+    const bool isPaired =
+        value && value->kind == ast::Expr::Tuple && value->items.size() == target.items.size();
+    std::vector<std::string> values; // before the first name changes: x, y = y, x
+    for (size_t i = 0; i < target.items.size(); ++i)
+      values.push_back(isPaired ? of(*value->items[i]) : "");
+    for (size_t i = 0; i < target.items.size(); ++i)
+      if (target.items[i]->kind == ast::Expr::Name) is_[target.items[i]->text] = values[i];
+  }
+
+  /// After a block that may not run. A value that is new is no parameter, so the other one decides.
+  void merge(const std::map<std::string, std::string> &before) {
+    for (auto &[name, parameter] : is_) {
+      const auto other = before.find(name);
+      if (other == before.end() || other->second == parameter || other->second == kNew) continue;
+      parameter = parameter == kNew ? other->second : "";
+    }
+  }
+
+  static constexpr const char *kNew = "+"; // the value of an operator
+  std::map<std::string, std::string> is_;
+  const ast::Stmt *found_;
+};
+
+} // namespace
 
 std::vector<std::string> returnedParameters(const ast::Stmt &function) {
   std::vector<std::string> out;
-  const ast::Stmt *found = findReturn(function.body);
+  const Parameters parameters(function);
+  const ast::Stmt *found = parameters.found();
   if (!found || !found->value || found->value->kind == ast::Expr::None) return out;
-  auto add = [&](const ast::Expr &value) {
-    const bool isParameter = value.kind == ast::Expr::Name &&
-                             std::ranges::any_of(function.parameters, [&](const ast::Parameter &p) {
-                               return p.name == value.text;
-                             });
-    out.push_back(isParameter ? value.text : "");
-  };
   if (found->value->kind == ast::Expr::Tuple || found->value->kind == ast::Expr::List)
     for (const ast::ExprPtr &item : found->value->items)
-      add(*item);
+      out.push_back(parameters.of(*item));
   else
-    add(*found->value);
+    out.push_back(parameters.of(*found->value));
   return out;
 }
 

@@ -78,14 +78,22 @@ TEST(Definition, KeepsTheVariableOfAComprehensionInIt) {
 
 TEST(Definition, NamesTheParametersThatItReturns) {
   const std::string head = "def f(x, y):\n    z = x\n    ";
-  for (const auto &[statement, returns] :
-       std::vector<std::pair<std::string, std::vector<std::string>>>{{"pass", {}},
-                                                                     {"return", {}},
-                                                                     {"return None", {}},
-                                                                     {"return y", {"y"}},
-                                                                     {"return z", {""}},
-                                                                     {"return x, x + 1, (y)", {"x", "", "y"}},
-                                                                     {"if x: return (y, z)", {"y", ""}}})
+  for (const auto &[statement, returns] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"pass", {}},
+           {"return", {}},
+           {"return None", {}},
+           {"return y", {"y"}},
+           {"return z", {"x"}},
+           {"return x, x + 1, (y)", {"x", "", "y"}},
+           {"if x: return (y, z)", {"y", "x"}},
+           {"x, y = y, x\n    return x, y", {"y", "x"}},
+           {"x = y\n    return x, y", {"y", "y"}},
+           {"x = g(y)\n    return x, y", {"", "y"}},
+           {"x += y\n    return x", {"x"}},
+           {"if C:\n        x = x + y\n    return x", {"x"}},
+           {"if C:\n        x = y\n    return x", {""}},
+           {"for z in y: pass\n    return z", {""}},
+           {"[a, b] = (y, z)\n    return a, b", {"y", "x"}}})
     EXPECT_EQ(read(head + statement).definition.returns, returns) << statement;
 }
 
