@@ -305,6 +305,7 @@ Value enumerate(Elaborator &ctx, const KernelCall &a) {
 Value zip(Elaborator &ctx, const KernelCall &a) {
   std::vector<Value> rows;
   for (size_t k = 0; k < a.at.size(); ++k) {
+    if (!a[k]) continue; // omitted
     Value v = sequenceArgument(ctx, *a[k], "zip");
     if (v.isError()) return v;
     if (k == 0) rows.resize(v.items.size(), Value::tuple({}));

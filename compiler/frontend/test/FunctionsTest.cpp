@@ -47,6 +47,16 @@ TEST(Sorting, Errors) {
   EXPECT_THAT(of("I[0:4] = ts.tile.histogram(I[0:8], 0)"), HasSubstr("E_TILE_SIZE"));
 }
 
+TEST(Sequences, ZipTakesTwoToFour) {
+  for (const char *rest : {"", ", (5, 6)", ", (5, 6), (7, 8, 9)", ", d=(5, 6)"}) {
+    const std::string text =
+        of("for p in zip((1, 2, 3), (3, 4)" + std::string(rest) + "):\n    I[p[0]] = p[len(p) - 1]");
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("store_elem I[1]"), HasSubstr("store_elem I[2]"), Not(HasSubstr("I[3]"))))
+        << text;
+  }
+}
+
 TEST(Combining, CallsTheFunctionOncePerStep) {
   const std::string scan = of("I[0:8] = ts.tile.associative_scan(I[0:8], 0, add)");
   size_t additions = 0;
