@@ -482,6 +482,16 @@ void Elaborator::graphFinish() {
   }
 }
 
+/// Kernels round the operands of their products to tf32; the groups of a graph function have no such tensors.
+void Elaborator::graphRefuseTf32() {
+  for (const GraphValue &v : graph_->out.values)
+    if (v.dtype == DType::TF32 && !v.isScalar) {
+      fail(Code::E_UNIMPLEMENTED, v.loc, "a graph function has no tensors of tf32",
+           "use f32, or multiply in a @ts.kernel whose parameters are tf32");
+      return;
+    }
+}
+
 bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
   declare(f);
   if (sink_.hasErrors() || !expandLeading(*this)) return false;
@@ -518,11 +528,15 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
     fail(Code::E_RETURN_TYPE, fn.returns->loc,
          "the function is annotated to return something, but has no return");
   frames_.pop_back();
+  graphRefuseTf32();
   if (sink_.hasErrors()) return false;
   graphFinish();
   if (graph_->out.outputs.empty()) {
+    const auto kept = std::ranges::find_if(kernel_.params, &Param::returned);
     fail(Code::E_RETURN_TYPE, kernel_.loc,
-         "the graph function returns nothing, and no kernel that it calls writes a parameter",
+         kept == kernel_.params.end()
+             ? "the graph function returns nothing, and no kernel that it calls writes a parameter"
+             : "the graph function computes nothing: what it returns is its parameter '" + kept->name + "'",
          "end it with a return of what it computes");
     return false;
   }

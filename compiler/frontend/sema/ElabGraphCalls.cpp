@@ -17,11 +17,12 @@ bool Elaborator::graphTensor(const Value &v, Range loc, size_t minRank) {
 
 bool Elaborator::graphFlag(const Value &v, Range loc, const char *what, bool &out) {
   if (v.isError()) return false;
-  if (v.isScalar() && v.isConst && !isFloat(v.dtype)) {
+  if (v.isScalar() && v.isConst && v.dtype == DType::Bool) {
     out = v.intValue != 0;
     return true;
   }
-  fail(Code::E_CONSTANT, loc, std::string(what) + " is True or False, known when compiling");
+  fail(Code::E_CONSTANT, loc,
+       std::string(what) + " is True or False, known when compiling, found " + describe(v));
   return false;
 }
 

@@ -328,6 +328,7 @@ public:
   void graphReturn(const ast::Stmt &, Value);
   void graphAbandon(const ast::Stmt &);
   void graphFinish();
+  void graphRefuseTf32();
 
   // ... elementwise (ElabGraphArith.cpp)
   std::optional<std::vector<DimExpr>> graphBroadcast(const std::vector<const Value *> &, Range);

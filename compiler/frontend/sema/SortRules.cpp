@@ -163,8 +163,8 @@ Value orderOfWide(Elaborator &ctx, Value keys, size_t axis, Range loc) {
 std::optional<bool> staticFlag(Elaborator &ctx, const ast::Expr &e, const char *name) {
   Value v = ctx.evaluate(e);
   if (v.isError()) return std::nullopt;
-  if (v.isScalar() && v.isConst) return v.intValue != 0;
-  ctx.fail(Code::E_CONSTANT, e.loc, std::string(name) + " is True or False");
+  if (v.isScalar() && v.isConst && v.dtype == DType::Bool) return v.intValue != 0;
+  ctx.fail(Code::E_CONSTANT, e.loc, std::string(name) + " is True or False, found " + describe(v));
   return std::nullopt;
 }
 
