@@ -1,5 +1,6 @@
 // Backends and their devices.
 #include "core/abi/Structs.h"
+#include "core/config/Config.h"
 #include "core/objects/Backends.h"
 #include "core/objects/Objects.h"
 #include "core/plugin/Quarantine.h"
@@ -88,6 +89,25 @@ tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json) {
     thread_local std::string report;
     report = loadReport(flags & (TSR_REPORT_PROBE | TSR_REPORT_PROBE_ALL), flags & TSR_REPORT_PROBE_ALL);
     *json = report.c_str();
+    return TSR_SUCCESS;
+  });
+}
+
+tsr_status_t tsrGetConfig(const char **json) {
+  return guarded([&] {
+    if (tsr_status_t status = requireOut(json, "json")) return status;
+    auto orNull = [](const std::string &text) {
+      return text.empty() ? nlohmann::json() : nlohmann::json(text);
+    };
+    nlohmann::ordered_json out = {{"file", orNull(configPath())}, {"error", orNull(configError())}};
+    auto &settings = out["settings"] = nlohmann::ordered_json::object();
+    for (std::string_view key : configKeys()) {
+      const Setting found = setting(variableOf(key).c_str());
+      settings[std::string(key)] = {{"value", orNull(found.value)}, {"from", orNull(found.from)}};
+    }
+    thread_local std::string text;
+    text = out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    *json = text.c_str();
     return TSR_SUCCESS;
   });
 }

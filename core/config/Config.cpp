@@ -75,6 +75,19 @@ Setting setting(const char *variable) {
   return {};
 }
 
+std::string variableOf(std::string_view key) {
+  std::string variable = "TESSERA_";
+  for (char c : key)
+    variable += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return variable;
+}
+
+std::string configPath() {
+  State &s = state();
+  std::lock_guard lock(s.mutex);
+  return current(s).path;
+}
+
 std::string configError() {
   State &s = state();
   std::lock_guard lock(s.mutex);

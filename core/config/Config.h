@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,13 @@ struct Setting {
 /// Returns the value of `variable`, a TESSERA_* name that the file may also set. The file is found and read
 /// by the first call, and again when TESSERA_CONFIG has changed.
 Setting setting(const char *variable);
+
+/// The keys that a file may have, in the order of the alphabet. Each is also a variable, TESSERA_KEY.
+std::vector<std::string_view> configKeys();
+/// Returns the variable of a key: "plugin_path" -> "TESSERA_PLUGIN_PATH".
+std::string variableOf(std::string_view key);
+/// Returns the path of this process's file; empty if there is none.
+std::string configPath();
 
 /// Returns what is wrong with this process's file, "PATH:LINE: ..."; empty if nothing is. Callers report it
 /// with code E_CONFIG.

@@ -53,15 +53,24 @@ constexpr Key kKeys[] = {
     {"probe", probing, 0, false},
 };
 
+} // namespace
+
+std::vector<std::string_view> configKeys() {
+  std::vector<std::string_view> out;
+  for (const Key &key : kKeys)
+    out.push_back(key.name);
+  return out;
+}
+
+namespace {
+
 struct Wrong {
   YAML::Mark where;
   std::string text;
 };
 
 const Key &keyNamed(const YAML::Node &node) {
-  std::string_view names[std::size(kKeys)];
-  for (size_t i = 0; i < std::size(kKeys); ++i)
-    names[i] = kKeys[i].name;
+  const std::vector<std::string_view> names = configKeys();
   const std::string found = node.IsScalar() ? node.Scalar() : "";
   for (const Key &key : kKeys)
     if (key.name == found) return key;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <tessera/tessera.h>
 
@@ -165,6 +166,29 @@ TEST_F(Config, TheEnvironmentOverridesTheFile) {
   EXPECT_EQ(setting("TESSERA_NUMERICS").from, "TESSERA_NUMERICS");
   EXPECT_EQ(setting("TESSERA_PROBE").value, "note");
   EXPECT_EQ(setting("TESSERA_MAPPER").value, "");
+}
+
+TEST_F(Config, IsReturnedAsJson) {
+  auto read = [] {
+    const char *json = nullptr;
+    EXPECT_EQ(tsrGetConfig(&json), TSR_SUCCESS);
+    return nlohmann::json::parse(json);
+  };
+  const std::string path = use("numerics: fast\nbackends_disable: [ptx, rocm]\n");
+  setenv("TESSERA_NUMERICS", "strict", 1);
+  nlohmann::json config = read();
+  EXPECT_EQ(config["file"], path);
+  EXPECT_EQ(config["error"], nullptr);
+  EXPECT_EQ(config["settings"]["numerics"],
+            (nlohmann::json{{"value", "strict"}, {"from", "TESSERA_NUMERICS"}}));
+  EXPECT_EQ(config["settings"]["backends_disable"],
+            (nlohmann::json{{"value", "ptx,rocm"}, {"from", "backends_disable in " + path}}));
+  EXPECT_EQ(config["settings"]["mapper"], (nlohmann::json{{"value", nullptr}, {"from", nullptr}}));
+  EXPECT_EQ(config["settings"].size(), configKeys().size());
+  use("bakend: cpu\n");
+  EXPECT_EQ(read()["error"], configError());
+  setenv("TESSERA_CONFIG", "off", 1);
+  EXPECT_EQ(read()["file"], nullptr);
 }
 
 TEST_F(Config, AnInvalidFileFailsTheUseOfABackend) {

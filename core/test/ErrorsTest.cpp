@@ -271,6 +271,7 @@ const Row kRows[] = {
           return tsrGetBackendInfo(99, &info);),
     ROW(tsrSelectBackend, TSR_ENOTFOUND, tsrSelectBackend("cuda")),
     ROW(tsrSelectBackend, TSR_UNIMPLEMENTED, tsrSelectBackend("rocm")),
+    ROW(tsrGetConfig, TSR_EINVAL, tsrGetConfig(nullptr)),
     ROW(tsrGetLoadReport, TSR_EINVAL, tsrGetLoadReport(0, nullptr)),
     ROW(tsrResetQuarantine, TSR_EINVAL, tsrResetQuarantine(nullptr)),
     ROW(tsrRegisterPlugin, TSR_EINVAL, tsrRegisterPlugin(nullptr)),

@@ -129,6 +129,13 @@ enum {
  * function (appended in 1.2). Errors: TSR_EINVAL. */
 TSR_API tsr_status_t tsrGetLoadReport(uint32_t flags, const char **json);
 
+/* Returns the configuration file of this process and what is wrong with it (null: nothing), and the value of
+ * each key of docs/configuration.md with the place where it is set (null: nowhere), as a JSON object:
+ * {"file":"/etc/tessera/tessera.yaml","error":null,"settings":{"backend":{"value":"cpu","from":
+ * "TESSERA_BACKEND"},"probe":{"value":null,"from":null},...}}. The text is valid until this thread's next
+ * call of this function (appended in 1.4). Errors: TSR_EINVAL. */
+TSR_API tsr_status_t tsrGetConfig(const char **json);
+
 /* Clears the quarantine of plugins whose probe crashed, which are otherwise not probed again until they,
  * their driver or this library change. `count` receives their number (appended in 1.2). Errors: TSR_EINVAL.
  */
