@@ -101,7 +101,9 @@ private:
   bool checkTensor(const Code &code, const Argument &a, size_t parameter) {
     const auto where = [&] { return state_.name + ": " + a.name; };
     if (!isTensor_[parameter]) {
-      refuse("E_ARG_TYPE", where() + " is a tensor of " + dtypeName(a.dtype) + ", found a scalar",
+      const std::string found = nameOfType(values_[parameter]);
+      if (found.empty()) return false;
+      refuse("E_ARG_TYPE", where() + " is a tensor of " + dtypeName(a.dtype) + ", found " + found,
              kindOf(values_[parameter]) == TypeKind::Other
                  ? "pass a NumPy array, a ts.Array or a tensor of DLPack"
                  : "");

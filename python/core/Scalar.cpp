@@ -5,17 +5,26 @@
 #include <cstring>
 
 namespace tessera::python {
+
+std::string nameOfType(PyObject *object) {
+  Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
+  std::string out;
+  return name && text(name.get(), out) ? out : "";
+}
+
 namespace {
 
-bool refuseType(PyObject *object, int dtype, const char *name, const char *expected) {
-  Ref type(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
-  std::string found;
-  if (!type || !text(type.get(), found)) return false;
+/// `expected`: " is a scalar of f32: expected a number".
+void refuseType(PyObject *object, const char *name, const std::string &expected, const char *hint = "") {
+  const std::string found = nameOfType(object);
+  if (found.empty()) return;
   const bool isMethod = std::strcmp(name, "self") == 0;
-  refuse("E_ARG_TYPE",
-         std::string(name) + " is a scalar of " + dtypeName(dtype) + ": expected " + expected + ", found " +
-             found,
-         isMethod ? "kernels in classes have no self: write @staticmethod above the decorator" : "");
+  refuse("E_ARG_TYPE", name + expected + ", found " + found,
+         isMethod ? "kernels in classes have no self: write @staticmethod above the decorator" : hint);
+}
+
+bool refuseType(PyObject *object, int dtype, const char *name, const char *expected) {
+  refuseType(object, name, std::string(" is a scalar of ") + dtypeName(dtype) + ": expected " + expected);
   return false;
 }
 
@@ -156,7 +165,8 @@ int dtypeOfScalar(PyObject *object, const char *name) {
   }
   clearError();
   if (PyFloat_Check(object)) return TSR_DTYPE_F32;
-  refuseType(object, TSR_DTYPE_F32, name, "a number or an array");
+  refuseType(object, name, ": expected an array or a number",
+             "pass a NumPy array, a ts.Array, a tensor of DLPack, or a number");
   return -1;
 }
 

@@ -10,5 +10,7 @@ bool readScalar(PyObject *object, int dtype, const char *name, uint64_t &bits);
 /// The dtype of a scalar whose parameter has no type: that of a NumPy scalar, bool, i32 (i64 if it does not
 /// fit), f32. -1 after raising.
 int dtypeOfScalar(PyObject *object, const char *name);
+/// The name of an object's type; "" after raising.
+std::string nameOfType(PyObject *object);
 
 } // namespace tessera::python

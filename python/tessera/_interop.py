@@ -74,6 +74,9 @@ def asarray(x: Any, dtype: Any = None) -> _core.Array:
     kind = None if dtype is None else _stored(dtype)
     if isinstance(x, (list, tuple, int, float)) and not _is_of_numpy(x):
         import numpy as np
+        items = x if isinstance(x, (list, tuple)) else ()
+        if any(isinstance(item, _core.Array) for item in items):  # which NumPy does not look into
+            x = [item.numpy() if isinstance(item, _core.Array) else item for item in items]
         try:
             x = np.asarray(x)
         except ValueError:
@@ -82,7 +85,7 @@ def asarray(x: Any, dtype: Any = None) -> _core.Array:
         if x.dtype == object:
             raise ArgumentError("an element is no number, or an integer of more than 64 bits", "E_ARG_RANGE")
         return _converted(x, kind or (_dtypes.of("f32") if x.dtype == np.float64 else None))
-    if _is_of_numpy(x):
+    if _is_of_numpy(x) or hasattr(x, "__array__") and not hasattr(x, "__dlpack__"):  # as of pandas
         import numpy as np
         x = np.asarray(x)
     array = x if isinstance(x, _core.Array) else _core.copy_of(x)

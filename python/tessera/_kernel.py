@@ -70,6 +70,18 @@ class Kernel(_core.Kernel):
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
 
+    @method
+    def __getitem__(self, grid: Any) -> Any:
+        """Refused: a launch takes no grid."""
+        raise ArgumentError(f"{self.__name__} is called without a grid", "E_CALL",
+                            f"write {self.__name__}({', '.join(self._parameters)}); the programs are those of ts.tile.parallel or ts.tile.grid")
+
+    def __reduce__(self) -> Any:
+        """Pickled by its name, as a function."""
+        if not hasattr(self, "__wrapped__"):
+            raise TypeError(f"{self!r} was not made by a decorator: pickle its text, or save a bundle")
+        return self.__qualname__
+
     def _options(self, **more: Any) -> tuple[str, dict[str, Any], list[str] | None]:
         if self._read is None:
             self._read = self._source()
@@ -356,25 +368,25 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
     annotations = getattr(function, "__annotations__", {})
 
     def source() -> tuple[str, dict[str, Any], list[str] | None]:
-        definition = _capture.read(function, kernel._decorator)
+        definition = _capture.read(function, made._decorator)
         whole = _capture.Source()
         whole.add(definition, _function_of)
         return (*whole.build(), definition.returns)
 
     kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else Kernel
-    kernel = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
-                  tuple(name not in annotations for name in parameters), is_function, source,
-                  positional=code.co_argcount, captures_graph=captures_graph)
-    kernel.__wrapped__ = function
-    kernel._decorator = "@tessera.jit" if is_function else "@tessera.kernel"
+    made = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
+                tuple(name not in annotations for name in parameters), is_function, source,
+                positional=code.co_argcount, captures_graph=captures_graph)
+    made.__wrapped__ = function
+    made._decorator = "@tessera.jit" if is_function else "@tessera.kernel"
     if space:
-        kernel._space = space
-        kernel._decorator += f".autotune(space=dict({', '.join(f'{name}={values}' for name, values in space.items())}))"
-    kernel._annotations = annotations
-    kernel.__doc__ = function.__doc__
-    kernel.__module__ = function.__module__
-    kernel.__qualname__ = function.__qualname__
-    return kernel
+        made._space = space
+        made._decorator += f".autotune(space=dict({', '.join(f'{name}={values}' for name, values in space.items())}))"
+    made._annotations = annotations
+    made.__doc__ = function.__doc__
+    made.__module__ = function.__module__
+    made.__qualname__ = function.__qualname__
+    return made
 
 
 _KERNEL_DOC = """@ts.kernel makes a tile kernel of a function.
@@ -394,6 +406,15 @@ E_CAPTURE and E_NO_SOURCE, are raised by the first call or by jit().
 """
 
 
+def _named(name: str) -> Callable[[Callable[..., Any]], Callable[..., Kernel]]:
+    """For Python's own messages about arguments. The type is that of a call with a function."""
+    def named(function: Callable[..., Any]) -> Callable[..., Kernel]:
+        function.__qualname__ = name
+        return function
+
+    return named
+
+
 class _KernelDecorator:
     """The type of ts.kernel. It has __get__ so that help() and editors document ts.kernel as a function."""
 
@@ -411,6 +432,7 @@ class _KernelDecorator:
         return inspect.signature(self.__call__)
 
     @method
+    @_named("kernel")
     def __call__(self, function: Callable[..., Any] | None = None) -> Any:
         return self if function is None else _decorate(function, "ts.kernel", False)
 
