@@ -462,13 +462,14 @@ bool addArray(PyObject *module) {
                                   {"numpy", method<numpyOf>(), METH_NOARGS,
                                    "A NumPy array with these elements. On the CPU it shares their memory."},
                                   {nullptr, nullptr, 0, nullptr}};
-  static PyGetSetDef attributes[] = {{"shape", guarded<shapeOf>, nullptr, nullptr, nullptr},
-                                     {"ndim", guarded<ndimOf>, nullptr, nullptr, nullptr},
-                                     {"dtype", guarded<dtypeOfArray>, nullptr, nullptr, nullptr},
-                                     {"_dtype", guarded<dtypeNameOf>, nullptr, nullptr, nullptr},
-                                     {"device", guarded<deviceOf>, nullptr, nullptr, nullptr},
-                                     {"nbytes", guarded<bytesAttribute>, nullptr, nullptr, nullptr},
-                                     {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyGetSetDef attributes[] = {
+      {"shape", guarded<shapeOf>, nullptr, "The extents, a tuple.", nullptr},
+      {"ndim", guarded<ndimOf>, nullptr, "The number of extents.", nullptr},
+      {"dtype", guarded<dtypeOfArray>, nullptr, "The ts.DType of the elements.", nullptr},
+      {"_dtype", guarded<dtypeNameOf>, nullptr, nullptr, nullptr},
+      {"device", guarded<deviceOf>, nullptr, "The backend whose memory it is in.", nullptr},
+      {"nbytes", guarded<bytesAttribute>, nullptr, "The size of the elements in bytes.", nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(deallocate)},
                                 {Py_tp_methods, methods},
                                 {Py_tp_getset, attributes},

@@ -128,17 +128,23 @@ PyObject *backends(PyObject *, PyObject *) {
   return nullptr;
 }
 
-/// The capabilities of a device, as JSON.
-PyObject *capabilities(PyObject *, PyObject *args) {
-  const char *backend = nullptr, *json = nullptr;
-  int device = 0;
-  if (!PyArg_ParseTuple(args, "zi", &backend, &device)) return nullptr;
+/// Text that one of the library's calls gives.
+template <class Call> PyObject *textOf(Call call) {
+  const char *json = nullptr;
   tsr_status_t status;
   {
     WithoutGil released;
-    status = tsrGetBackendDeviceCapabilities(backend, device, &json);
+    status = call(&json);
   }
   return status == TSR_SUCCESS ? PyUnicode_FromString(json) : raise(status);
+}
+
+/// The capabilities of a device, as JSON.
+PyObject *capabilities(PyObject *, PyObject *args) {
+  const char *backend = nullptr;
+  int device = 0;
+  if (!PyArg_ParseTuple(args, "zi", &backend, &device)) return nullptr;
+  return textOf([=](const char **json) { return tsrGetBackendDeviceCapabilities(backend, device, json); });
 }
 
 PyObject *deviceCount(PyObject *, PyObject *args) {
@@ -191,6 +197,32 @@ PyObject *trim(PyObject *, PyObject *) {
     }
   }
   return status == TSR_SUCCESS ? none() : raiseSaid(status, said);
+}
+
+/// Every plugin that was found or is missing, as JSON. True: backends that were not probed yet are.
+PyObject *plugins(PyObject *, PyObject *probes) {
+  const uint32_t flags = probes == Py_True ? TSR_REPORT_PROBE : 0;
+  return textOf([flags](const char **json) { return tsrGetLoadReport(flags, json); });
+}
+
+PyObject *config(PyObject *, PyObject *) { return textOf(tsrGetConfig); }
+
+/// Begins a range of this thread on the current context, and returns what ends it.
+PyObject *pushRange(PyObject *, PyObject *arg) {
+  std::string name;
+  Context *context = text(arg, name) ? currentContext() : nullptr;
+  if (!context) return nullptr;
+  const tsr_status_t status = tsrRangePush(context->handle, name.c_str());
+  return status == TSR_SUCCESS ? PyLong_FromVoidPtr(context) : raise(status);
+}
+
+PyObject *popRange(PyObject *, PyObject *begun) {
+  void *wanted = PyLong_AsVoidPtr(begun);
+  if (PyErr_Occurred()) return nullptr;
+  for (auto &[name, context] : contexts())
+    if (context.get() == wanted)
+      if (tsr_status_t status = tsrRangePop(context->handle)) return raise(status);
+  return none(); // the child of a fork has left the parent's ranges
 }
 
 PyObject *target(PyObject *, PyObject *) {
@@ -253,6 +285,10 @@ PyMethodDef contextMethods[] = {
     {"memory_info", method<memoryInfo>(), METH_NOARGS, nullptr},
     {"synchronize", method<synchronize>(), METH_NOARGS, nullptr},
     {"trim", method<trim>(), METH_NOARGS, nullptr},
+    {"plugins", method<plugins>(), METH_O, nullptr},
+    {"config", method<config>(), METH_NOARGS, nullptr},
+    {"push_range", method<pushRange>(), METH_O, nullptr},
+    {"pop_range", method<popRange>(), METH_O, nullptr},
     {"target", method<target>(), METH_NOARGS, nullptr},
     {"set_settings", method<setSettings>(), METH_O, nullptr},
     {"finish", method<finish>(), METH_O, nullptr},

@@ -166,7 +166,8 @@ bool addEvent(PyObject *module);
 bool addGraph(PyObject *module);
 bool addMethod(PyObject *module);
 
-extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[], entryMethods[];
+extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[], entryMethods[],
+    traceMethods[];
 
 /// From now on the library's messages go to tessera._log.
 void listenToLog();

@@ -395,7 +395,8 @@ bool addStream(PyObject *module) {
       {"current", method<current>(), METH_NOARGS | METH_STATIC,
        "current()\n--\n\nThe stream that calls of this thread go to."},
       {nullptr, nullptr, 0, nullptr}};
-  static PyGetSetDef attributes[] = {{"is_capturing", guarded<isCapturing>, nullptr, nullptr, nullptr},
+  static PyGetSetDef attributes[] = {{"is_capturing", guarded<isCapturing>, nullptr,
+                                      "Are its calls recorded for a graph instead of run?", nullptr},
                                      {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static const char *doc =
       "Stream()\n--\n\nA queue of work on the current device. Streams run at the same time; `with stream:` "

@@ -47,9 +47,9 @@ def _finish() -> None:
 
 
 def __getattr__(name: str) -> object:
-    if name == "testing":  # imported by the programs that use it
+    if name in ("profiler", "testing"):  # imported by the programs that use them
         import importlib
-        return importlib.import_module("tessera.testing")
+        return importlib.import_module(f"tessera.{name}")
     return _missing.attribute(f"tessera.{name}")
 
 

@@ -12,7 +12,7 @@ class DType:
     """A dtype of the language, with its policies: fp8_e4m3 @ accum(f32) @ loss_scale(128.0). It equals its name, also as a key of a dict;
     aliases are equal too, but are keys of their own."""
 
-    __slots__ = ("name", "_policies")
+    __slots__ = {"name": "Its name in the language, without policies.", "_policies": ""}
 
     def __init__(self, name: str, policies: str = "") -> None:
         self.name = name
@@ -75,7 +75,7 @@ def loss_scale(factor: float) -> Policy:
 class Strides:
     """ts.strides("ld", 1): the distances between a tensor's neighbours, in elements."""
 
-    __slots__ = ("_text", "steps")
+    __slots__ = {"_text": "", "steps": "What it was made of: names, numbers, expressions in quotes."}
 
     def __init__(self, *steps: Any) -> None:
         self.steps = steps

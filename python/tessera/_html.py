@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tessera._kernel import Compiled, Kernel, Module
+    from tessera.profiler import Profile, Record
 
 LIMIT = 200_000
 _ROOM = LIMIT // 2  # of what is shown in full; escaped it may need more, which _page sees
@@ -163,6 +164,57 @@ def array(it: _core.Array) -> str:
     rows = (["…"] * len(columns) if i is None else ["…" if j is None else matrix[i, j].item() for j in columns]
             for i in _corners(matrix.shape[0]))
     return _page(head, f'<div class="soft">{where}</div>' if where else "", _table((), rows))
+
+
+# --- profiles ---
+
+_COLOURS = {"kernel": "#009E73", "copy": "#0072B2", "comm": "#CC79A7", "host": "#999999"}  # distinct for colour-blind readers
+_WIDTH, _HEIGHT = 900, 18  # of a timeline
+_ROWS, _MARKS = 24, 600  # at most so many rows, and rectangles in all of them
+
+
+def _timeline(it: Profile) -> str:
+    """A row for each stream and thread, another one for a thread's ranges. What is shorter than a few pixels is one rectangle with its
+    neighbours."""
+    rows: dict[tuple[str, ...], list[Record]] = {}
+    for track, records in it.tracks().items():
+        for record in records:
+            rows.setdefault((*track, "ranges") if record.kind == "range" else track, []).append(record)
+    start, whole = it.records[0].begin_ns, max(it.duration_ns, 1)
+    step = _WIDTH * min(len(rows), _ROWS) / _MARKS * 2
+    out = ""
+    for number, (row, records) in enumerate(list(rows.items())[:_ROWS]):
+        y = number * (_HEIGHT + 14)
+        out += f'<text x="0" y="{y + 10}">{_text(", ".join(row))}</text>'
+        marks: list[tuple[float, float, Record, int]] = []  # left, right, the first record, how many
+        for record in records:
+            left, right = (_WIDTH * (at - start) / whole for at in (record.begin_ns, record.end_ns))
+            if marks and right - marks[-1][0] < step:
+                marks[-1] = marks[-1][0], max(marks[-1][1], right), marks[-1][2], marks[-1][3] + 1
+            else:
+                marks.append((left, right, record, 1))
+        for left, right, record, count in marks:
+            words = (record.name or record.kind)[:200] + (f" and {count - 1} more" if count > 1 else "")
+            out += (f'<rect x="{left:.1f}" y="{y + 13}" width="{max(right - left, 1):.1f}" height="{_HEIGHT}" '
+                    f'fill="{_COLOURS[record.phase]}"><title>{_text(words)}</title></rect>')
+    height = min(len(rows), _ROWS) * (_HEIGHT + 14) + 4
+    more = f'<p class="soft">{len(rows) - _ROWS} more rows</p>' if len(rows) > _ROWS else ""
+    return (f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" role="img" aria-label="timeline" '
+            f'style="fill:currentColor;font:10px sans-serif">{out}</svg>{more}')
+
+
+def profile(it: Profile) -> str:
+    """Phases, the timeline, the table."""
+    head = f"<b>Profile</b> <span class=\"soft\">{len(it.records):,} records in {it.duration_ns / 1e6:.3f} ms</span>"
+    if not it.records:
+        return _page(head)
+    legend = " ".join(f'<span style="color:{_COLOURS[phase]}">&#9632;</span> {phase} {ns / 1e6:.3f} ms' for phase, ns in it.phases.items())
+    cells = [*it._cells()]
+    table = _table(("name", "kind", "backend", "calls", "total ms", "mean us", "min us", "max us", "%", "GB/s"),
+                   ((row[0][:200], *row[1:]) for row in cells[:100]))
+    more = f'<p class="soft">{len(cells) - 100:,} more rows</p>' if len(cells) > 100 else ""
+    dropped = f'<p class="bad">{it.dropped:,} more records were not kept</p>' if it.dropped else ""
+    return _page(head, f"<div>{legend}</div>", dropped, _timeline(it), table, more)
 
 
 # --- errors ---

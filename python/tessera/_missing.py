@@ -25,12 +25,12 @@ NAMES = {
     "tessera.index_launch": "distributed execution",
     "tessera.ShardSpec": "distributed execution",
     "tessera.domain": "distributed execution",
-    "tessera.array": "distributed execution",
+    "tessera.array": "distributed execution; ts.asarray makes an array of numbers",
     "tessera.autotune": "search for tunables from Python",
-    "tessera.profiler": "profiles in Python",
+    "tessera.profiler.Profile.roofline": "counts of a kernel's operations and bytes",
     "tessera.testing.check_grad": "derivatives of graph functions",
     "tessera.testing.reference": "a reference for each operation",
-    "tessera.torch": "operators of PyTorch",
+    "tessera.torch": "derivatives of graph functions; a torch.autograd.Function of two kernels needs none (samples/python/torch_extension)",
     "tessera.random": "random numbers in graph functions",
     "tessera.fft": "Fourier transforms in graph functions",
     "tessera.sparse": "sparse tensors",
@@ -56,13 +56,11 @@ NAMES = {
     "tessera.write": "privileges of regions",
     "tessera.readwrite": "privileges of regions",
     "tessera.point": "distributed execution",
-    "tessera.runtime.plugins": "the plugins' list in Python",
-    "tessera.runtime.config": "the configuration in Python",
 }
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune profiler torch random fft sparse quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera

@@ -41,6 +41,19 @@ def _contiguous(value: Any) -> Any:
     return value if isinstance(value, _core.Array) else _core.copy_of(value)
 
 
+def _plain(text: str) -> str:
+    """A text without the links of the documentation."""
+    while "](" in text:
+        before, _, after = text.partition("](")
+        at = before.rfind("[")
+        text = before[:at] + before[at + 1:] + after.partition(")")[2]
+    return text
+
+
+_ON_ARRAYS = """
+
+It is also called on arrays of NumPy, of Tessera and of DLPack. Raises ArgumentError (E_ARG_*) for what is no array or no constant, and
+CompileError (E_SHAPE, E_TYPE, E_ARGUMENTS, ...) for shapes, dtypes and arguments that it does not take."""
 _KEPT = 64  # patterns of one operation, each with a kernel
 
 
@@ -53,9 +66,13 @@ class Name:
         self._is_graph = bool(graph)
         self._arguments = graph or kernel
         self._compiled: dict[Any, Any] = {}
+        self._needs = "" if doc else "derivatives of graph functions" if path.endswith(".grad") else "distributed execution"
+        if self._needs:
+            self.__doc__ = f"Not built yet: needs {self._needs}. Calling it raises UnsupportedError."
+            return
         places = [f"in graph functions: {self.__name__}{graph}"] if graph else []
         places += [f"in kernels: {self.__name__}{kernel}"] if kernel else []
-        self.__doc__ = f"{doc}\n\n" + "\n".join(places)
+        self.__doc__ = f"{_plain(doc)}\n\n" + "\n".join(places) + (_ON_ARRAYS if graph else "")
 
     def __repr__(self) -> str:
         return f"<{self._path}>"
@@ -82,6 +99,8 @@ class Name:
 
     @method
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._needs:
+            raise UnsupportedError(f"{self._path} is not built yet: it needs {self._needs}", "E_UNIMPLEMENTED")
         if not self._is_graph:
             raise UnsupportedError(f"{self._path} is called in kernels only", "E_CALL",
                                    "write it in the body of a function with @ts.kernel")
@@ -108,7 +127,7 @@ class Name:
             self._forget()
         self._compiled[key] = self._compiled.pop(key, kernel)  # the last one that was used
         if not arrays:
-            raise ArgumentError(f"{self._path} needs an array among its arguments", "E_ARG_TYPE")
+            raise ArgumentError(f"{self._path} needs an array among its arguments", "E_ARG_TYPE", "make one of numbers: ts.asarray([1.0, 2.0])")
         try:
             return kernel(*arrays)
         except ArgumentError as e:

@@ -1,7 +1,7 @@
 """Backends, devices, memory and mappers of this process."""
 from __future__ import annotations
 
-from tessera import _core, _missing, _settings
+from tessera import _core, _settings
 from tessera._entry import entry
 from tessera._mapper import set_mapper
 
@@ -12,8 +12,23 @@ if TYPE_CHECKING:
 __all__ = ["backends", "capabilities", "capture", "config", "devices", "memory_info", "plugins", "select_backend", "set_mapper",
            "synchronize", "trim"]
 
-plugins = _missing.function("tessera.runtime.plugins")
-config = _missing.function("tessera.runtime.config")
+
+@entry
+def plugins(probe: bool = False) -> dict[str, Any]:
+    """Every plugin that was found or is missing, with the reason why it is not used: the keys are those of docs/plugins.md. With
+    `probe`, backends that were not probed yet are, each in a process of its own."""
+    import json
+    found: dict[str, Any] = json.loads(_core.plugins(bool(probe)))
+    return found
+
+
+@entry
+def config() -> dict[str, Any]:
+    """The configuration: "file" and what is wrong with it ("error"), and the "settings", for each key of docs/configuration.md its "value"
+    and where it is set ("from"); None: nowhere."""
+    import json
+    found: dict[str, Any] = json.loads(_core.config())
+    return found
 
 
 @entry

@@ -1,5 +1,5 @@
-"""Runs every example of docs/python.md as a file of its own, and compares its list of missing names with the package's. A ```text block
-behind an example is what it prints, on both streams; such a program may end with an error."""
+"""Runs every example of docs/python.md as a file of its own. A ```text block behind an example is what it prints, on both streams; such a
+program may end with an error."""
 import pathlib
 import re
 import subprocess
@@ -7,17 +7,12 @@ import sys
 import tempfile
 import unittest
 
-from tessera import _missing
-
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n^```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
 class Examples(unittest.TestCase):
-    def test_missing_names(self):
-        text = DOCUMENT.read_text().split("## What is not built", 1)[1]
-        self.assertEqual(set(re.findall(r"`([a-z_A-Z.]+)`", text)) - {"ts.UnsupportedError"},
-                         {name.removeprefix("tessera.") for name in _missing.NAMES})
+    pass
 
 
 def add(line, body, output):

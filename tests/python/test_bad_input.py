@@ -1,8 +1,11 @@
 """What programs get wrong: each is refused by its code, or does what Python does, and never crashes."""
+import copy
 import ctypes
 import importlib.util
+import json
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -261,6 +264,32 @@ class Objects(Case):
 
         self.refused("E_ARG_TYPE", lambda: Holder().method(np.ones(3, "f4")), "@staticmethod")
 
+    def test_habits_of_other_libraries(self):
+        """What is written for Triton, Numba, NumPy: it works, or the message says what to write."""
+        x = np.ones(4, "f4")
+        self.refused("E_CALL", lambda: add[(4,)](x, x), "add is called without a grid", "write add(x, y, a)")
+        self.refused("E_ARG_UNKNOWN", lambda: add(x, x, num_warps=4), "'num_warps'")
+        with self.assertRaisesRegex(TypeError, r"^kernel\(\) got an unexpected keyword argument 'num_warps'"):
+            ts.kernel(num_warps=4)
+        self.refused("E_ARG_TYPE", lambda: add([1.0, 2.0], x), "x is a tensor of f32, found list", "pass a NumPy array")
+        self.refused("E_ARG_TYPE", lambda: doubled([x, x]), "x: expected an array or a number, found list")
+        self.refused("E_ARG_TYPE", lambda: ts.softmax([1.0, 2.0]), "ts.asarray([1.0, 2.0])")
+        self.refused("E_UNIMPLEMENTED", lambda: ts.array([1.0]), "ts.asarray")
+        got = ts.asarray([ts.ones(2), ts.zeros(2)])
+        self.assertEqual(got.numpy().tolist(), [[1, 1], [0, 0]])
+        series = type("Series", (), {"__array__": lambda self, dtype=None, copy=None: np.arange(3.0)})()
+        self.assertEqual(ts.asarray(series, ts.f32).numpy().tolist(), [0, 1, 2])
+        for copied in (pickle.loads(pickle.dumps(add)), copy.deepcopy(add), copy.copy(add)):
+            self.assertIs(copied, add)
+        with self.assertRaisesRegex(TypeError, "was not made by a decorator"):
+            pickle.dumps(ts.load(self.bundle_of(add)).add)
+
+    def bundle_of(self, kernel):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        kernel.save(folder + "/k.tsrb")
+        return folder + "/k.tsrb"
+
     def test_names_of_arguments(self):
         with self.assertRaises(TypeError):
             add(**{1: 2})
@@ -386,6 +415,21 @@ class Processes(Case):
                         raise AssertionError
                     assert ts.empty(4).shape == (4,)
                 """ % folder, PYTHONPATH=folder + "/python", TESSERA_CACHE_DIR=folder + "/cache")
+
+    def test_the_configuration(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "c.yaml")
+            program = "import json, tessera as ts\nprint(json.dumps([ts.runtime.config(), ts.runtime.plugins()]))"
+            file.write_text("numerics: fast\nbackends_disable: [ptx]\n")
+            config, report = json.loads(self.run_program(program, TESSERA_CONFIG=str(file), TESSERA_BACKEND="cpu"))
+            self.assertEqual((config["file"], config["error"]), (str(file), None))
+            self.assertEqual(config["settings"]["numerics"], {"value": "fast", "from": f"numerics in {file}"})
+            self.assertEqual(config["settings"]["backend"], {"value": "cpu", "from": "TESSERA_BACKEND"})
+            self.assertEqual(config["settings"]["probe"], {"value": None, "from": None})
+            self.assertIn("cpu", [plugin["name"] for plugin in report["plugins"]])
+            file.write_text("numerics: fast\nbakend: cpu\n")
+            config, _ = json.loads(self.run_program(program, TESSERA_CONFIG=str(file)))
+            self.assertIn("did you mean backend?", config["error"])
 
     def test_plugin_paths(self):
         for path in ("relative/folder", "/no/such/folder", ":::", "/etc/passwd"):

@@ -136,12 +136,14 @@ class Html(unittest.TestCase):
     @unittest.skipUnless(shutil.which("chromium"), "chromium is not installed")
     def test_in_a_browser(self):
         """Chromium reads the page, in both colour schemes, and the text has contrast."""
+        profile = ts.profiler.Profile()
+        profile._fill([("launch", HOSTILE, "cpu", 0, at, at + 60, 0, 0, 1, 0, 1) for at in range(0, 400, 100)], 0)
         page = "<!doctype html><meta charset=utf-8><title>before</title>" + "".join(
-            it._repr_html_() for it in (tuned, product.jit(), ts.ones((10, 12)), ts.Error(HOSTILE, "E_X")))
+            it._repr_html_() for it in (tuned, product.jit(), ts.ones((10, 12)), ts.Error(HOSTILE, "E_X"), profile))
         page += textwrap.dedent("""
             <script>
             const block = getComputedStyle(document.querySelector('.tessera'));
-            document.title = [document.querySelectorAll('.tessera').length, document.images.length, block.color, block.backgroundColor].join(' ');
+            document.title = [document.querySelectorAll('.tessera').length, document.images.length, document.querySelectorAll('rect').length, block.color, block.backgroundColor].join(' ');
             </script>""")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "page.html"
@@ -151,7 +153,7 @@ class Html(unittest.TestCase):
                 done = subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile",
                                        *words, "--dump-dom", file.as_uri()], capture_output=True, text=True, timeout=120,
                                       env={**os.environ, "HOME": folder})
-                self.assertIn(f"<title>4 0 {colours}</title>", done.stdout, done.stderr)
+                self.assertIn(f"<title>5 0 4 {colours}</title>", done.stdout, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,229 @@
+"""What a program's work took: launches, copies, collectives, calls of the library, and ranges that the program names.
+
+    with ts.profiler.trace("step.json") as profile:
+        with ts.profiler.range("forward"):
+            y = f(x)
+    print(profile)          # a table; in a notebook, a table and a timeline
+
+The file is for ui.perfetto.dev and chrome://tracing.
+"""
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from tessera import _core, _missing
+from tessera._entry import method
+from tessera._errors import Error
+from tessera._kernel import _path
+
+__all__ = ["Profile", "range", "trace"]
+
+# What a record counts as. A kernel's own phases, products and reductions, are not in the records.
+_PHASES = {"launch": "kernel", "copy": "copy", "fill": "copy", "collective": "comm", "range": "host", "call": "host"}
+_PHASE_NAMES = ("kernel", "copy", "comm", "host")
+
+
+class Record(NamedTuple):
+    """One piece of work. Times are nanoseconds of CLOCK_MONOTONIC."""
+
+    kind: str  # launch, copy, fill, range, collective, call
+    name: str  # of the kernel, the range, the collective or the library's function; "" of copies and fills
+    backend: str
+    device: int  # -1: a collective
+    begin_ns: int
+    end_ns: int
+    correlation: int  # a call and the work that it queued have the same number; 0: not known
+    bytes: int  # copied, filled, or given to a collective
+    programs: int  # of a launch
+    thread: int  # of a call, a range or a collective
+    stream: int  # 0: not known
+
+    @property
+    def phase(self) -> str:
+        """kernel, copy, comm or host."""
+        return _PHASES[self.kind]
+
+
+class Row(NamedTuple):
+    """What records of one name and kind have in common."""
+
+    name: str
+    kind: str
+    backend: str
+    calls: int
+    total_ns: int
+    min_ns: int
+    max_ns: int
+    bytes: int
+
+
+class Profile:
+    """The records of a trace: `with ts.profiler.trace() as profile`. It is empty until the trace has ended.
+
+    `records` are in the order of their begin, `dropped` is the number of those that came after the first million."""
+
+    records: tuple[Record, ...] = ()
+    dropped: int = 0
+
+    def _fill(self, rows: Sequence[tuple[Any, ...]], dropped: int) -> None:
+        self.records = tuple(sorted((Record(*row) for row in rows), key=lambda record: record.begin_ns))
+        self.dropped = dropped
+
+    def __repr__(self) -> str:
+        return f"<tessera.profiler.Profile of {len(self.records)} records>"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        from tessera import _html
+        return _html.profile(self)
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first begin to the last end."""
+        return max((record.end_ns for record in self.records), default=0) - min((record.begin_ns for record in self.records), default=0)
+
+    @property
+    def phases(self) -> dict[str, int]:
+        """The nanoseconds of all records by phase: kernel, copy (with fills), comm, and host (calls of the library; ranges contain
+        other records and are left out)."""
+        out = dict.fromkeys(_PHASE_NAMES, 0)
+        for record in self.records:
+            if record.kind != "range":
+                out[record.phase] += record.end_ns - record.begin_ns
+        return out
+
+    def rows(self) -> list[Row]:
+        """The records by name, kind and backend; those that took longest are first."""
+        found: dict[tuple[str, str, str], list[Record]] = {}
+        for record in self.records:
+            found.setdefault((record.name or record.kind, record.kind, record.backend), []).append(record)
+        rows = []
+        for (name, kind, backend), records in found.items():
+            times = [record.end_ns - record.begin_ns for record in records]
+            rows.append(Row(name, kind, backend, len(times), sum(times), min(times), max(times), sum(r.bytes for r in records)))
+        return sorted(rows, key=lambda row: -row.total_ns)
+
+    def table(self) -> str:
+        """rows() as text: counts, times, their part of the duration, and the rate of what has bytes."""
+        head = ("name", "kind", "backend", "calls", "total ms", "mean us", "min us", "max us", "%", "GB/s")
+        cells = [head, *self._cells()]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = ["  ".join(cell.ljust(width) if i < 3 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+                 for row in cells]
+        if self.dropped:
+            lines.append(f"{self.dropped} more records were not kept")
+        return "\n".join(lines)
+
+    def _cells(self) -> Iterator[tuple[str, ...]]:
+        whole = self.duration_ns or 1
+        for row in self.rows():
+            yield (row.name, row.kind, row.backend, str(row.calls), f"{row.total_ns / 1e6:.3f}", f"{row.total_ns / row.calls / 1e3:.2f}",
+                   f"{row.min_ns / 1e3:.2f}", f"{row.max_ns / 1e3:.2f}", f"{100 * row.total_ns / whole:.1f}",
+                   f"{row.bytes / row.total_ns:.2f}" if row.bytes and row.total_ns else "")
+
+    @method
+    def save(self, path: str) -> None:
+        """Writes a JSON document for ui.perfetto.dev and chrome://tracing, as a whole or not at all.
+
+        Raises ts.Error with TSR_EIO if it cannot be written."""
+        target = _path(path)
+        part = f"{target}.{os.getpid()}.part"
+        try:
+            with open(part, "w") as file:
+                file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
+                file.write(",\n".join(map(json.dumps, self._events())))
+                file.write('\n], "otherData": ' + json.dumps({"dropped": self.dropped}) + "}\n")
+            os.replace(part, target)
+        except OSError as e:
+            if os.path.exists(part):
+                os.unlink(part)
+            raise Error(f"{target}: {e.strerror}", "TSR_EIO") from None
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        """Trace events: a process for each device and one for the host, tracks for streams and threads, arrows from calls to work."""
+        begin = self.records[0].begin_ns if self.records else 0
+        tracks = self.tracks()
+        processes = list(dict.fromkeys(process for process, _ in tracks))
+        place = {track: (processes.index(track[0]) + 1, number + 1) for number, track in enumerate(tracks)}
+        for number, process in enumerate(processes):
+            yield {"ph": "M", "name": "process_name", "pid": number + 1, "args": {"name": process}}
+        for (_, name), (pid, tid) in place.items():
+            yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+        for track, records in tracks.items():
+            pid, tid = place[track]
+            for record in records:
+                at = {"pid": pid, "tid": tid, "ts": (record.begin_ns - begin) / 1e3}
+                more = {name: getattr(record, name) for name in ("bytes", "programs") if getattr(record, name)}
+                yield {"ph": "X", "name": record.name or record.kind, "cat": record.phase, "dur": (record.end_ns - record.begin_ns) / 1e3,
+                       **at, "args": more}
+                if record.correlation and record.kind != "collective":
+                    flow = {"name": "queues", "cat": "call", "id": record.correlation, **at}
+                    yield {"ph": "s", **flow} if record.kind == "call" else {"ph": "f", "bp": "e", **flow}
+
+    def tracks(self) -> dict[tuple[str, str], list[Record]]:
+        """The records of each stream of a device, and of each thread of the host."""
+        out: dict[tuple[str, str], list[Record]] = {}
+        streams: dict[int, str] = {}
+        for record in self.records:
+            if record.phase in ("host", "comm"):
+                track = "host", f"thread {record.thread}"
+            else:
+                name = streams.setdefault(record.stream, f"stream {len(streams) + 1}" if record.stream else "work")
+                track = f"{record.backend}:{record.device}", name
+            out.setdefault(track, []).append(record)
+        return out
+
+    roofline = _missing.function("tessera.profiler.Profile.roofline")
+
+
+class trace:  # noqa: N801 (used as a function)
+    """with trace("step.json") as profile: the work of the block, of all threads and backends, becomes the records of a Profile, and is
+    written to the file if one is named. At the end of the block it waits for queued work. One trace runs at a time.
+
+    Raises ts.Error: TSR_EIO if the file cannot be written, TSR_EINVAL for a trace in a trace, and UnsupportedError for a backend
+    without records."""
+
+    @method
+    def __init__(self, path: str | None = None) -> None:
+        self._path = None if path is None else _path(path)
+        self._profile = Profile()
+
+    @method
+    def __enter__(self) -> Profile:
+        folder = os.path.dirname(self._path or "") or "."
+        if self._path is not None and (os.path.isdir(self._path) or not os.access(folder, os.W_OK)):
+            raise Error(f"{self._path} cannot be written", "TSR_EIO")
+        _core.trace_start()
+        return self._profile
+
+    @method
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            _core.synchronize()
+        finally:
+            self._profile._fill(*_core.trace_stop())
+            if self._path is not None:
+                self._profile.save(self._path)
+
+
+class range:  # noqa: A001, N801 (used as a function)
+    """with range("forward"): a part of the program, under that name in the records of this thread. Ranges nest."""
+
+    @method
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._begun: list[int] = []
+
+    @method
+    def __enter__(self) -> None:
+        self._begun.append(_core.push_range(self._name))
+
+    @method
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        _core.pop_range(self._begun.pop())
