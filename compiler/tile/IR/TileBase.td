@@ -127,13 +127,25 @@ def Tile_BufferType : Tile_Type<"Buffer", "buffer"> {
 def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   let mnemonic = "fragment";
   let summary = "the register block an mma is computed in";
-  let description = [{ `#tile.fragment<6x64x1>`: rows x columns x depth of one matrix instruction or micro-kernel. }];
-  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k);
+  let description = [{
+    `#tile.fragment<6x64x1>`: rows x columns x depth of a micro-kernel.
+
+    `#tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>`: of a matrix instruction, a row of the table in
+    docs/layouts.md, and how many warps divide the rows and the columns of the product.
+  }];
+  let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k, OptionalParameter<"::mlir::StringAttr">:$instruction,
+                        OptionalArrayRefParameter<"int64_t">:$warps);
+  let builders = [AttrBuilder<(ins "int64_t":$m, "int64_t":$n, "int64_t":$k), [{
+    return $_get($_ctxt, m, n, k, ::mlir::StringAttr(), ::llvm::ArrayRef<int64_t>());
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// "6x64x1", the spelling of the kernel metadata.
     std::string str() const;
+    /// The instruction's row of the table, or null.
+    const ::tessera::layout::Fragment *getRow() const;
+    ::tessera::layout::WarpGrid getWarpGrid() const { return {getWarps()[0], getWarps()[1]}; }
   }];
 }
 
@@ -216,16 +228,20 @@ def Tile_ParamAttr : AttrDef<Tile_Dialect, "Param"> {
   }];
 }
 
-def Tile_Tile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile">;
+// A tile in memory, in row-major order; few operations take tiles that have a layout.
+def Tile_AnyTile : AnyTypeOf<[StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>], "tile, with or without layout">;
+def Tile_Tile : ConfinedType<StaticShapeTensorOf<[AnyFloat, AnySignlessInteger, Index]>, [
+    CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding()">], "tile">;
 def Tile_FloatTile : StaticShapeTensorOf<[AnyFloat]>;
 def Tile_AccessIndex : AnyTypeOf<[Index, StaticShapeTensorOf<[I64]>], "index or tile of i64">;
 def Tile_FlagTile : AnyTypeOf<[StaticShapeTensorOf<[I1]>], "tile of flags">;
 def Tile_FloatValue : AnyTypeOf<[AnyFloat, Tile_FloatTile, VectorOfAnyRankOf<[AnyFloat]>], "floats">;
 def Tile_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index], "scalar">;
 def Tile_Value : AnyTypeOf<[Tile_Tile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;
+def Tile_AnyValue : AnyTypeOf<[Tile_AnyTile, AnyFloat, AnySignlessInteger, Index], "tile or scalar">;
 def Tile_IndexValue : AnyTypeOf<[Index, StaticShapeTensorOf<[Index]>], "index or tile of indices">;
 def Tile_Memory : AnyTypeOf<[Tile_ViewType, Tile_BufferType], "tensor or shared buffer">;
-def Tile_MmaOperand : AnyTypeOf<[Tile_Tile, Tile_BufferType], "tile or shared buffer">;
+def Tile_MmaOperand : AnyTypeOf<[Tile_AnyTile, Tile_BufferType], "tile or shared buffer">;
 
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 class Tile_PureOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, !listconcat(traits, [Pure])>;

@@ -1,5 +1,6 @@
 // The tile dialect: types, attributes and operations. See TileBase.td for the conventions.
 #pragma once
+#include "compiler/layout/Fragments.h"
 #include "compiler/tile/IR/TileBounds.h"
 #include "core/metadata/IndexExpr.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
@@ -8,6 +9,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "numerics/DType.h"
@@ -19,6 +21,14 @@ namespace tessera {
 inline llvm::hash_code hash_value(const IndexExpr &expr) { return llvm::hash_value(expr.text()); }
 
 } // namespace tessera
+
+namespace tessera::layout {
+
+/// For attributes that hold a layout.
+inline llvm::hash_code hash_value(const TileLayout &l) { return llvm::hash_value(l.text()); }
+inline llvm::hash_code hash_value(const SharedLayout &l) { return llvm::hash_value(l.text()); }
+
+} // namespace tessera::layout
 
 namespace tessera::tile {
 

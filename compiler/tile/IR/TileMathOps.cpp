@@ -35,6 +35,9 @@ LogicalResult CastOp::verify() {
   if (isTile(getInput().getType()) != isTile(getResult().getType()) ||
       shapeOf(getInput().getType()) != shapeOf(getResult().getType()))
     return emitOpError() << "keeps the shape: " << getInput().getType() << " to " << getResult().getType();
+  if (isTile(getInput().getType()) &&
+      tensorOf(getInput()).getEncoding() != tensorOf(getResult()).getEncoding())
+    return emitOpError() << "keeps the layout: " << getInput().getType() << " to " << getResult().getType();
   if (failed(verifySide(*this, getFromAttr(), getInput().getType()))) return failure();
   return verifySide(*this, getToAttr(), getResult().getType());
 }
@@ -148,6 +151,48 @@ static std::optional<Matrix> matrixOf(Type type, bool transposed) {
   return Matrix{shape[transposed], shape[!transposed], loadedElementType(element)};
 }
 
+static Attribute encodingOf(Value v) {
+  auto tile = dyn_cast<RankedTensorType>(v.getType());
+  return tile ? tile.getEncoding() : Attribute();
+}
+
+/// The layouts of operands and accumulator are those of the fragment's instruction.
+static LogicalResult verifyLayouts(MmaOp op, std::optional<DType> operands, std::optional<DType> sum,
+                                   std::array<int64_t, 3> mnk) {
+  const layout::Fragment *row = op.getFragment() ? op.getFragment()->getRow() : nullptr;
+  if (!row) {
+    if (encodingOf(op.getA()) || encodingOf(op.getB()) || encodingOf(op.getAcc()))
+      return op.emitOpError() << "has layouts but no fragment with an instruction";
+    return success();
+  }
+  if (!operands || !row->multiplies(*operands) || parseDType(row->accumulator) != sum)
+    return op.emitOpError() << "of " << op.getA().getType() << " into " << op.getAcc().getType()
+                            << " is not what " << row->name << " does: it multiplies " << row->dtypes
+                            << " and adds in " << row->accumulator;
+  const layout::WarpGrid warps = op.getFragment()->getWarpGrid();
+  const std::array<int64_t, 3> padded = layout::paddedProduct(*row, warps, mnk);
+  if (padded != mnk)
+    return op.emitOpError() << "of " << mnk[0] << "x" << mnk[1] << "x" << mnk[2] << " is not padded to "
+                            << padded[0] << "x" << padded[1] << "x" << padded[2] << " for " << row->name
+                            << " on " << warps.m << "x" << warps.n << " warps";
+  auto check = [&](Value v, layout::Operand operand, const char *what, std::array<int64_t, 2> shape,
+                   bool isTurned) -> LogicalResult {
+    auto layout = dyn_cast_or_null<LayoutAttr>(encodingOf(v));
+    if (!layout && operand != layout::Operand::C) return success(); // in memory
+    auto wrong = [&] { return op.emitOpError() << what; };
+    if (!layout) return wrong() << " has no layout, which " << row->name << " needs";
+    if (isTurned) return wrong() << " is transposed but has a layout";
+    if (!row->isInRegisters(operand)) return wrong() << " is read from shared memory by " << row->name;
+    auto expected = LayoutAttr::get(op.getContext(), layout::operandLayout(*row, operand, warps, shape));
+    if (layout == expected) return success();
+    return wrong() << " has the layout " << layout << ", but " << row->name << " needs " << expected;
+  };
+  if (failed(check(op.getA(), layout::Operand::A, "a", {mnk[0], mnk[2]}, op.getTransA())) ||
+      failed(check(op.getB(), layout::Operand::B, "b", {mnk[2], mnk[1]}, op.getTransB())))
+    return failure();
+  return check(op.getAcc(), layout::Operand::C, "the accumulator", {mnk[0], mnk[1]}, false);
+}
+
 LogicalResult MmaOp::verify() {
   std::optional<Matrix> a = matrixOf(getA().getType(), getTransA()),
                         b = matrixOf(getB().getType(), getTransB()),
@@ -171,7 +216,10 @@ LogicalResult MmaOp::verify() {
                              : bits == 64 ? "i64"
                                           : "i32")
                          << ", not " << acc->element;
-  return verifyUnsigned(*this, RankedTensorType::get({1}, a->element), getIsUnsigned());
+  if (failed(verifyUnsigned(*this, RankedTensorType::get({1}, a->element), getIsUnsigned())))
+    return failure();
+  std::optional<DType> operands = getIsUnsigned() ? DType::U8 : dtypeOfMemory(a->element);
+  return verifyLayouts(*this, operands, dtypeOfMemory(acc->element), {a->rows, b->columns, a->columns});
 }
 
 void MmaOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

@@ -13,8 +13,8 @@ def Tile_CastOp : Tile_PureOp<"cast"> {
     Rounds to nearest even; to fp8, fp6 and fp4 overflow and infinities become the largest finite value and NaN
     stays NaN where the format has one. Float to integer truncates and saturates, NaN gives 0.
   }];
-  let arguments = (ins Tile_Value:$input, StrAttr:$from, StrAttr:$to);
-  let results = (outs Tile_Value:$result);
+  let arguments = (ins Tile_AnyValue:$input, StrAttr:$from, StrAttr:$to);
+  let results = (outs Tile_AnyValue:$result);
   let assemblyFormat = [{
     $input `from` custom<DTypeName>($from) `to` custom<DTypeName>($to) attr-dict `:` type($input) `->` type($result)
   }];
@@ -94,10 +94,17 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     shared buffers. Floats accumulate in floats, integers in i32. `fragment` is the register block chosen for it.
     `limits(%m, %n, %k)` promises that rows of `a` from m on, columns of `b` from n on, and both from k on along the
     contraction hold zeros, so that a lowering may leave them out.
+
+    ```mlir
+    %c = tile.mma %a, %b, %acc {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>}
+        : tensor<64x32xbf16, #a>, tensor<32x64xbf16>, tensor<64x64xf32, #c>
+    ```
+    If the fragment names an instruction, the accumulator has the layout that the instruction and the warps give it. An
+    operand has its layout, too, or is in memory.
   }];
-  let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_Tile:$acc, Variadic<Index>:$limits, UnitAttr:$trans_a, UnitAttr:$trans_b,
+  let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_AnyTile:$acc, Variadic<Index>:$limits, UnitAttr:$trans_a, UnitAttr:$trans_b,
                        UnitAttr:$is_unsigned, OptionalAttr<Tile_FragmentAttr>:$fragment);
-  let results = (outs Tile_Tile:$result);
+  let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`limits` `(` $limits^ `)`)? (`unsigned` $is_unsigned^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
   }];

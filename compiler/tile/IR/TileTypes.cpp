@@ -124,22 +124,49 @@ int64_t BufferType::getSizeInBytes() const { return getNumElements() * storageBy
 //------------------------------------------------------------------------------------===//
 
 Attribute FragmentAttr::parse(AsmParser &p, Type) {
-  SmallVector<int64_t> mnk;
+  SmallVector<int64_t> mnk, warps;
+  StringAttr instruction;
   SMLoc loc = p.getCurrentLocation();
-  if (p.parseLess() || p.parseDimensionList(mnk, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
-      p.parseGreater())
-    return {};
+  if (p.parseLess() || p.parseDimensionList(mnk, /*allowDynamic=*/false, /*withTrailingX=*/false)) return {};
   if (mnk.size() != 3) return p.emitError(loc, "expected rows x columns x depth"), Attribute();
-  return p.getChecked<FragmentAttr>(p.getContext(), mnk[0], mnk[1], mnk[2]);
+  auto parseWarps = [&] { return p.parseInteger(warps.emplace_back()); };
+  if (succeeded(p.parseOptionalComma()) &&
+      (p.parseAttribute(instruction) || p.parseComma() || p.parseKeyword("warps") || p.parseEqual() ||
+       p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseWarps)))
+    return {};
+  if (p.parseGreater()) return {};
+  return p.getChecked<FragmentAttr>(p.getContext(), mnk[0], mnk[1], mnk[2], instruction, warps);
 }
 
-void FragmentAttr::print(AsmPrinter &p) const { p << '<' << str() << '>'; }
+void FragmentAttr::print(AsmPrinter &p) const {
+  p << '<' << str();
+  if (getInstruction()) p << ", " << getInstruction() << ", warps = [" << getWarps() << "]";
+  p << '>';
+}
 
 LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t m, int64_t n,
-                                   int64_t k) {
+                                   int64_t k, StringAttr instruction, ArrayRef<int64_t> warps) {
   if (m <= 0 || n <= 0 || k <= 0) return emitError() << "fragment extents must be positive";
   if (m > 256 || n > 256 || k > 256) return emitError() << "fragment extents are at most 256";
+  if (!instruction) return success();
+  const layout::Fragment *row = layout::findFragment({instruction.data(), instruction.size()});
+  if (!row) return emitError() << "no matrix instruction " << instruction << " in docs/layouts.md";
+  // A warpgroup's instructions come in widths that are multiples of the row's.
+  if (m != row->m || n % row->n || (n != row->n && row->warps() == 1) || k != row->k)
+    return emitError() << instruction << " computes " << row->m << "x" << row->n << "x" << row->k << ", not "
+                       << m << "x" << n << "x" << k;
+  auto isCount = [](int64_t count) { return count > 0 && count <= 32 && llvm::isPowerOf2_64(count); };
+  if (warps.size() != 2 || !llvm::all_of(warps, isCount))
+    return emitError() << "warps are two powers of two up to 32, along rows and columns";
+  if (warps[0] % row->warps())
+    return emitError() << instruction << " is executed by " << row->warps() << " warps along the rows, not "
+                       << warps[0];
   return success();
+}
+
+const layout::Fragment *FragmentAttr::getRow() const {
+  if (!getInstruction()) return nullptr;
+  return layout::findFragment({getInstruction().data(), getInstruction().size()});
 }
 
 Attribute OrderAttr::parse(AsmParser &p, Type) {

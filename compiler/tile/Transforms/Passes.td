@@ -157,4 +157,12 @@ def TileExpandHalf : Pass<"tile-expand-half"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TilePrintLayouts : Pass<"tile-print-layouts"> {
+  let summary = "Prints a drawing of each layout that occurs";
+  let description = [{
+    Grids of `lane:register` for layouts of registers, of offsets for those of shared memory, in the order of their first
+    use. For people and tests; the module is not changed.
+  }];
+}
+
 #endif
