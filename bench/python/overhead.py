@@ -83,6 +83,28 @@ def checked(kernel, arrays, as_numpy):
     return kernel
 
 
+def producer_type():
+    """A class of tensors as PyTorch's from 2.10 on: its table of C functions is tried, and objects say whether they require a gradient."""
+    sys.path.append(str(ROOT / "build/release/python-tests"))
+    import producer
+
+    class Tensor(producer.Tensor):
+        __dlpack_c_exchange_api__ = producer.table("view")[0]
+        requires_grad = False
+
+        def __init__(self, array):
+            super().__init__(array)
+            self.array = array
+
+        def __dlpack__(self, **keywords):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    return Tensor
+
+
 def contenders(folder):
     """name -> (turn, the name of what it is compared with, or None)."""
     loop, rows = Loop(folder), {}
@@ -98,6 +120,9 @@ def contenders(folder):
                                                f"C ABI, {tensors} arrays, queues")
         if tensors == 3:
             rows["numpy.add with out"] = called(np.add, own[0], own[1], out=own[2]), None
+            kind = producer_type()
+            tensors_ = [kind(a) for a in own]
+            rows["DLPack's C table, 3 tensors"] = called(checked(module.k, tensors_, np.from_dlpack), *tensors_), "C ABI, 3 arrays, waits"
             try:
                 import torch
             except ImportError:

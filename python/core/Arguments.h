@@ -11,6 +11,10 @@
 namespace tessera::python {
 
 constexpr size_t kSmall = 16; // calls of so many parameters need no memory of their own
+// Variants that a kernel keeps: each has about 12 KiB. A dropped one is compiled again, from the cache.
+constexpr size_t kMostVariants = 256;
+constexpr size_t kMostOfOthers =
+    16; // of other settings, which may never come back: each mapper makes new ones
 
 /// Code that was compiled for one key: the types and the pattern of extents of the parameters without a type.
 struct Variant {
@@ -28,7 +32,7 @@ struct Parameter {
 
 struct State {
   std::vector<Parameter> parameters;
-  std::vector<std::unique_ptr<Variant>> variants; // the last one used is first
+  std::vector<std::shared_ptr<Variant>> variants; // the last one used is first
   std::string name;
   size_t positional = 0; // that many parameters are given by position too
   bool isFunction = false;
@@ -62,16 +66,28 @@ private:
 
 inline Code &codeOf(const Variant &v) { return *reinterpret_cast<Code *>(v.code.get()); }
 
-/// An array on the stack, or on the heap if it is long.
+/// `count` elements on the stack, or on the heap if they are many. Those without a constructor are undefined.
 template <class T, size_t N> class Small {
 public:
-  explicit Small(size_t count) : large_(count > N ? new T[count]() : nullptr) {}
-  T *data() { return large_ ? large_.get() : small_; }
-  T &operator[](size_t i) { return data()[i]; }
+  explicit Small(size_t count) : count_(count) {
+    if (count > N) large_ = std::make_unique_for_overwrite<Place[]>(count);
+    data_ = reinterpret_cast<T *>(large_ ? large_.get() : small_);
+    std::uninitialized_default_construct_n(data_, count_);
+  }
+  ~Small() { std::destroy_n(data_, count_); }
+  Small(const Small &) = delete;
+  Small &operator=(const Small &) = delete;
+  T *data() { return data_; }
+  T &operator[](size_t i) { return data_[i]; }
 
 private:
-  T small_[N];
-  std::unique_ptr<T[]> large_;
+  struct Place {
+    alignas(T) unsigned char bytes[sizeof(T)];
+  };
+  const size_t count_;
+  T *data_;
+  Place small_[N];
+  std::unique_ptr<Place[]> large_;
 };
 
 class Arguments {
@@ -81,7 +97,7 @@ public:
         isTensor_(count_) {}
 
   /// Finds the code for the arguments, and compiles it if there is none yet. Null after raising.
-  Variant *read(PyObject *args, PyObject *keywords) {
+  std::shared_ptr<Variant> read(PyObject *args, PyObject *keywords) {
     return bind(args, keywords) && readTensors() ? find() : nullptr;
   }
 
@@ -139,24 +155,29 @@ protected:
 
   bool readTensors() {
     for (size_t i = 0; i < count_; ++i) {
-      const TypeKind kind = kindOf(values_[i]);
-      isTensor_[i] = kind != TypeKind::Scalar && kind != TypeKind::Other;
-      if (isTensor_[i] && !tensors_[i].read(values_[i], kind, name(i))) return false;
+      ArgumentType &type = typeOf(values_[i]);
+      isTensor_[i] = type.kind != TypeKind::Scalar && type.kind != TypeKind::Other;
+      if (isTensor_[i] && !tensors_[i].read(values_[i], type, name(i))) return false;
     }
     return true;
   }
 
   // --- Variants ---
 
-  Variant *find() {
+  std::shared_ptr<Variant> find() {
     if (state_.hasOpen && !makeKey()) return nullptr;
     auto &all = state_.variants;
-    auto fits = [&](const auto &v) { return v->settings == settings && key_ == v->key && isCompiledFor(*v); };
-    auto found = std::ranges::find_if(all, fits);
-    if (found == all.end()) return compile();
-    if (found != all.begin()) std::rotate(all.begin(), found, found + 1);
-    return all.front().get();
+    size_t i = 0;
+    while (i < all.size() && !fits(*all[i]))
+      ++i;
+    if (i == all.size()) return compile();
+    if (i > 0)
+      std::rotate(all.begin(), all.begin() + static_cast<ptrdiff_t>(i),
+                  all.begin() + static_cast<ptrdiff_t>(i) + 1);
+    return all.front();
   }
+
+  bool fits(const Variant &v) { return v.settings == settings && key_ == v.key && isCompiledFor(v); }
 
   /// Are the dims those that the code was compiled for, if it was compiled for given values?
   bool isCompiledFor(const Variant &v) {
@@ -251,7 +272,7 @@ protected:
     return list.release();
   }
 
-  Variant *compile() {
+  std::shared_ptr<Variant> compile() {
     Ref open(types()), extents(open ? shapes() : nullptr);
     const uint64_t current = settings;
     Ref made(extents ? PyObject_CallMethod(self_, "_compile", "OO", open.get(), extents.get()) : nullptr);
@@ -263,7 +284,7 @@ protected:
       PyErr_SetString(PyExc_TypeError, "_compile returned no Code");
       return nullptr;
     }
-    auto variant = std::make_unique<Variant>();
+    auto variant = std::make_shared<Variant>();
     variant->settings = current;
     variant->key = key_.values();
     variant->code = std::move(made);
@@ -275,8 +296,23 @@ protected:
                                         ? static_cast<int>(found - state_.parameters.begin())
                                         : -1);
     }
-    state_.variants.insert(state_.variants.begin(), std::move(variant));
-    return state_.variants.front().get();
+    state_.variants.insert(state_.variants.begin(), variant);
+    const auto dropped = takeOld(); // its end lets other threads run
+    return variant;
+  }
+
+  /// The variants that are too many, removed from the list.
+  std::vector<std::shared_ptr<Variant>> takeOld() {
+    std::vector<std::shared_ptr<Variant>> old;
+    size_t kept = 0, others = 0;
+    std::erase_if(state_.variants, [&](std::shared_ptr<Variant> &v) {
+      const bool isOfOthers = v->settings != settings;
+      if (kept < kMostVariants && (!isOfOthers || others < kMostOfOthers))
+        return ++kept, others += isOfOthers, false;
+      old.push_back(std::move(v));
+      return true;
+    });
+    return old;
   }
 
   PyObject *self_;

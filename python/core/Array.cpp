@@ -28,7 +28,7 @@ Array *blank(Context &context, int dtype, int rank, const int64_t *shape) {
   auto *array = reinterpret_cast<Array *>(PyType_GenericAlloc(arrayType, 0));
   if (!array) return nullptr;
   array->context = &context;
-  new (&array->launching) std::atomic<int>(0);
+  new (&array->queued) std::atomic<uint64_t>(0);
   array->dtype = dtype;
   array->rank = rank;
   int64_t step = 1;
@@ -70,7 +70,7 @@ bool use(Array &array, Stream &stream) {
 bool Uses::begin() {
   const auto isLaunching = [&] {
     return std::any_of(arrays_, arrays_ + count_,
-                       [&](Array *a) { return a->launching && a->last != &stream_; });
+                       [&](Array *a) { return a->last != &stream_ && a->begun != a->queued; });
   };
   while (isLaunching()) {
     {
@@ -82,14 +82,14 @@ bool Uses::begin() {
   for (size_t i = 0; i < count_; ++i)
     if (!use(*arrays_[i], stream_)) return false;
   for (size_t i = 0; i < count_; ++i)
-    ++arrays_[i]->launching;
+    ++arrays_[i]->begun;
   return isOpen_ = true;
 }
 
 void Uses::end() {
   if (!std::exchange(isOpen_, false)) return;
   for (size_t i = 0; i < count_; ++i)
-    --arrays_[i]->launching;
+    ++arrays_[i]->queued;
 }
 
 namespace {
@@ -282,7 +282,7 @@ PyObject *fromDLPack(PyObject *, PyObject *object) {
   Context *context = currentContext();
   if (!context) return nullptr;
   auto foreign = std::make_unique<Tensor>();
-  if (!foreign->read(object, TypeKind::DLPack, "x")) return nullptr;
+  if (!foreign->readExported(object, typeOf(object), "x")) return nullptr;
   if (!foreign->isOn(*context))
     return refuse("E_ARG_DEVICE",
                   "the tensor is in the memory of " + foreign->place() + ", not of " + context->target);
@@ -342,7 +342,7 @@ PyObject *copyOf(PyObject *, PyObject *object) {
   Context *context = currentContext();
   if (!context) return nullptr;
   Tensor from;
-  if (!from.read(object, kindOf(object), "x")) return nullptr;
+  if (!from.read(object, typeOf(object), "x")) return nullptr;
   const bool isFromHost = from.isHost || (from.context && from.context->isHost);
   if (!isFromHost && !from.isOn(*context))
     return refuse("E_ARG_DEVICE",

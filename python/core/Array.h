@@ -14,7 +14,8 @@ struct Array {
   int64_t exports;                            // buffers and capsules that refer to `data`
   Tensor *foreign;                            // of an array that views another library's memory; else null
   Stream *last;                               // that a call on the array was queued on; a reference, or null
-  std::atomic<int> launching;                 // calls whose order is decided, and that are not queued yet
+  uint64_t begun;                             // calls whose order is decided,
+  std::atomic<uint64_t> queued;               // and those of them that are queued: counted without the GIL
 };
 
 /// Notes a call on the array, which comes after those that other streams have queued. False after raising.

@@ -9,26 +9,20 @@ PyTypeObject *codeType;
 
 namespace {
 
-struct DTypeRow {
-  const char *name;
-  uint32_t bytes;
-};
 // In the order of tsr_dtype_t.
-constexpr DTypeRow kDTypes[] = {{"f64", 8},      {"f32", 4},      {"f16", 2},      {"bf16", 2},
-                                {"tf32", 4},     {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"fp6_e2m3", 1},
-                                {"fp6_e3m2", 1}, {"fp4_e2m1", 1}, {"i64", 8},      {"i32", 4},
-                                {"i16", 2},      {"i8", 1},       {"u8", 1},       {"bool", 1},
-                                {"u16", 2},      {"u32", 4},      {"u64", 8}};
-static_assert(std::size(kDTypes) == TSR_DTYPE_U64 + 1);
+constexpr const char *kDTypes[] = {"f64",      "f32",      "f16",      "bf16", "tf32", "fp8_e4m3", "fp8_e5m2",
+                                   "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "i64",  "i32",  "i16",      "i8",
+                                   "u8",       "bool",     "u16",      "u32",  "u64"};
+static_assert(std::size(kDTypes) == TSR_DTYPE_U64 + 1 && std::size(kDTypeBytes) == std::size(kDTypes));
 
 } // namespace
 
 int dtypeOf(const std::string &name) {
-  auto row = std::ranges::find(kDTypes, name, &DTypeRow::name);
+  auto row = std::ranges::find(kDTypes, name);
   return row == std::end(kDTypes) ? -1 : static_cast<int>(row - kDTypes);
 }
 const char *dtypeName(int dtype) {
-  return dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes)) ? "" : kDTypes[dtype].name;
+  return dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes)) ? "" : kDTypes[dtype];
 }
 bool isPacked(const std::string &name) { return name == "i4" || name == "u4"; }
 void refusePacked(const std::string &what, const std::string &dtype) {
@@ -37,7 +31,6 @@ void refusePacked(const std::string &what, const std::string &dtype) {
                  ", which shares bytes among elements: no array of Python does",
              "let the kernel have the bytes as u8, and separate or join the elements there");
 }
-uint32_t dtypeBytes(int dtype) { return *dtypeName(dtype) ? kDTypes[dtype].bytes : 0; }
 
 namespace {
 

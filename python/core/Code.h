@@ -45,7 +45,9 @@ PyObject *newCode(Context *, tsr_module_t, tsr_kernel_t, PyObject *keep, PyObjec
 /// The number of a dtype, and the name of one; -1 and "" if there is none.
 int dtypeOf(const std::string &name);
 const char *dtypeName(int dtype);
-uint32_t dtypeBytes(int dtype);
+/// The bytes of an element, by tsr_dtype_t.
+constexpr uint8_t kDTypeBytes[] = {8, 4, 2, 2, 4, 1, 1, 1, 1, 1, 8, 4, 2, 1, 1, 1, 2, 4, 8};
+inline uint32_t dtypeBytes(int dtype) { return kDTypeBytes[dtype]; }
 /// Is that a dtype whose elements share bytes, which has no number here?
 bool isPacked(const std::string &name);
 /// Raises ts.UnsupportedError.

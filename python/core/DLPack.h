@@ -1,5 +1,5 @@
 // The structs of DLPack (https://dmlc.github.io/dlpack): version 0.x ("dltensor") and 1.x
-// ("dltensor_versioned").
+// ("dltensor_versioned"), and the table of functions of 1.3.
 #pragma once
 #include <cstdint>
 
@@ -29,6 +29,7 @@ enum TypeCode : uint8_t {
   E2M1 = 17
 };
 constexpr uint64_t kReadOnly = 1;
+constexpr uint32_t kMajor = 1; // of the version that is read
 
 struct Tensor {
   void *data;
@@ -58,6 +59,21 @@ struct Versioned {
   void (*deleter)(Versioned *);
   uint64_t flags;
   Tensor tensor;
+};
+
+/// The functions of a library, which it publishes on its types. They need the GIL, return 0, or else raise,
+/// and order nothing: the memory is ready in the order of the library's current stream.
+struct ExchangeHeader {
+  uint32_t major, minor;
+  const ExchangeHeader *previous; // of an earlier major version; null: none
+};
+struct Exchange {
+  ExchangeHeader header;
+  void *allocate;
+  int (*exportTensor)(void *object, Versioned **out); // the caller owns `out`
+  void *importTensor;
+  int (*view)(void *object, Tensor *out); // valid while the object is and does not change; may be null
+  int (*currentStream)(int32_t deviceType, int32_t deviceId, void **out);
 };
 
 } // namespace tessera::python::dlpack

@@ -19,13 +19,13 @@ public:
   using Arguments::Arguments;
 
   PyObject *run(PyObject *args, PyObject *keywords) {
-    Variant *variant = read(args, keywords);
+    const std::shared_ptr<Variant> variant = read(args, keywords); // other threads may drop it
     return variant ? launch(*variant) : nullptr;
   }
 
   /// The code for these arguments.
   PyObject *code(PyObject *args, PyObject *keywords) {
-    Variant *variant = read(args, keywords);
+    const std::shared_ptr<Variant> variant = read(args, keywords); // other threads may drop it
     return variant ? Py_NewRef(variant->code.get()) : nullptr;
   }
 
@@ -168,9 +168,8 @@ private:
 
   // --- The launch ---
 
-  PyObject *launch(Variant &variant) {
-    const Ref alive = Ref::borrow(variant.code.get()); // another thread may drop the variant
-    const Code &code = *reinterpret_cast<Code *>(alive.get());
+  PyObject *launch(const Variant &variant) {
+    const Code &code = codeOf(variant);
     const auto &arguments = *code.arguments;
     const size_t count = arguments.size();
     const std::vector<int> &parameters = variant.parameters;
@@ -211,7 +210,7 @@ private:
     }
     if (!checkOverlap(code, variant)) return nullptr;
     if (!checkFailure(*stream)) return nullptr;
-    const Ref convert = kind == TypeKind::DLPack && code.results ? converterTo(first) : Ref();
+    PyObject *const convert = kind == TypeKind::DLPack && code.results ? converterTo(first) : nullptr;
     Small<Array *, kSmall> arrays(code.tensors);
     size_t arrayCount = 0;
     for (size_t i = 0; i < code.tensors; ++i)
@@ -343,7 +342,7 @@ private:
   }
 
   PyObject *returnValues(const Code &code, const std::vector<int> &parameters, Result *results,
-                         const Ref &convert) {
+                         PyObject *convert) {
     auto value = [&](int argument) -> PyObject * {
       const auto i = static_cast<size_t>(argument);
       if (i < code.tensors) return Py_NewRef(values_[static_cast<size_t>(parameters[i])]);

@@ -44,19 +44,22 @@ bool Result::allocate(Context &context, TypeKind kind, int dtype, int rank, cons
   return true;
 }
 
-PyObject *Result::take(const Ref &convert) {
-  return convert ? PyObject_CallFunctionObjArgs(convert.get(), object.get(), nullptr) : object.release();
+PyObject *Result::take(PyObject *convert) {
+  return convert ? PyObject_CallFunctionObjArgs(convert, object.get(), nullptr) : object.release();
 }
 
-Ref converterTo(PyObject *like) {
+PyObject *converterTo(PyObject *like) {
+  ArgumentType &type = typeOf(like);
+  if (type.isConverterKnown) return type.converter;
   Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(like)), "__module__"));
   std::string text;
-  if (!name || !PyUnicode_Check(name.get()) || !python::text(name.get(), text)) return clearError(), Ref();
+  if (!name || !PyUnicode_Check(name.get()) || !python::text(name.get(), text)) return clearError(), nullptr;
   Ref package(PyUnicode_FromString(text.substr(0, text.find('.')).c_str()));
   Ref module(package ? PyImport_GetModule(package.get()) : nullptr);
   Ref convert(module ? PyObject_GetAttrString(module.get(), "from_dlpack") : nullptr);
   if (!convert) clearError();
-  return convert;
+  type.isConverterKnown = true;
+  return type.converter = convert.release();
 }
 
 } // namespace tessera::python

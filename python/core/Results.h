@@ -13,10 +13,10 @@ struct Result {
   /// are of other kinds. Returns false after raising.
   bool allocate(Context &, TypeKind kind, int dtype, int rank, const int64_t *shape);
   /// The object to return, converted if there is something to convert with.
-  PyObject *take(const Ref &convert);
+  PyObject *take(PyObject *convert);
 };
 
-/// from_dlpack() of the library that a tensor is of; null without raising if it has none.
-Ref converterTo(PyObject *like);
+/// from_dlpack() of the library that a tensor is of, borrowed; null without raising if it has none.
+PyObject *converterTo(PyObject *like);
 
 } // namespace tessera::python

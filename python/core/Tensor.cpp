@@ -2,47 +2,12 @@
 #include "python/core/Array.h"
 #include "python/core/Code.h"
 #include "python/core/DLPack.h"
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <unordered_map>
 
 namespace tessera::python {
 namespace {
-
-/// Is a class of that module and name among the bases of `type`?
-bool inherits(PyTypeObject *type, const char *module, const char *name) {
-  Ref bases(PyObject_GetAttrString(reinterpret_cast<PyObject *>(type), "__mro__"));
-  for (Py_ssize_t i = 0; bases && i < PyTuple_Size(bases.get()); ++i) {
-    PyObject *base = PyTuple_GetItem(bases.get(), i);
-    Ref itsModule(PyObject_GetAttrString(base, "__module__")),
-        itsName(PyObject_GetAttrString(base, "__name__"));
-    if (!itsModule || !itsName || !PyUnicode_Check(itsModule.get())) {
-      clearError();
-      continue;
-    }
-    Ref first(PyUnicode_FromString(module));
-    if (PyUnicode_CompareWithASCIIString(itsName.get(), name) == 0 &&
-        (PyUnicode_CompareWithASCIIString(itsModule.get(), module) == 0 ||
-         PyUnicode_Tailmatch(itsModule.get(), first.get(), 0, PY_SSIZE_T_MAX, -1) == 1))
-      return true;
-  }
-  clearError();
-  return false;
-}
-
-TypeKind classify(PyTypeObject *type) {
-  auto *object = reinterpret_cast<PyObject *>(type);
-  if (type == arrayType) return TypeKind::Array;
-  if (inherits(type, "numpy", "generic")) return TypeKind::Scalar;
-  if (inherits(type, "numpy.ma", "MaskedArray")) return TypeKind::Masked;
-  if (inherits(type, "numpy", "ndarray")) return TypeKind::NumPy;
-  if (PyType_GetSlot(type, Py_bf_getbuffer)) return TypeKind::Buffer;
-  if (PyObject_HasAttrString(object, "__dlpack__")) return TypeKind::DLPack;
-  if (PyType_IsSubtype(type, &PyFloat_Type) || PyType_IsSubtype(type, &PyLong_Type) ||
-      PyObject_HasAttrString(object, "__index__") || PyObject_HasAttrString(object, "__float__"))
-    return TypeKind::Scalar;
-  return TypeKind::Other;
-}
 
 /// The dtype of a buffer's elements; -1 if the language has none.
 int dtypeOfFormat(const char *format, Py_ssize_t bytes) {
@@ -82,58 +47,7 @@ int dtypeOfFormat(const char *format, Py_ssize_t bytes) {
   }
 }
 
-int dtypeOfDLPack(uint8_t code, uint8_t bits) {
-  using namespace dlpack;
-  switch (code) {
-  case Int:
-    return bits == 8    ? TSR_DTYPE_I8
-           : bits == 16 ? TSR_DTYPE_I16
-           : bits == 32 ? TSR_DTYPE_I32
-           : bits == 64 ? TSR_DTYPE_I64
-                        : -1;
-  case UInt:
-    return bits == 8    ? TSR_DTYPE_U8
-           : bits == 16 ? TSR_DTYPE_U16
-           : bits == 32 ? TSR_DTYPE_U32
-           : bits == 64 ? TSR_DTYPE_U64
-                        : -1;
-  case Float:
-    return bits == 16 ? TSR_DTYPE_F16 : bits == 32 ? TSR_DTYPE_F32 : bits == 64 ? TSR_DTYPE_F64 : -1;
-  case BFloat:
-    return bits == 16 ? TSR_DTYPE_BF16 : -1;
-  case Bool:
-    return bits == 8 ? TSR_DTYPE_BOOL : -1;
-  case E4M3FN:
-    return TSR_DTYPE_FP8_E4M3;
-  case E5M2:
-    return TSR_DTYPE_FP8_E5M2;
-  default:
-    return -1;
-  }
-}
-
-bool refuseCapsule(const char *name, const std::string &why, const char *hint = "") {
-  refuse("E_ARG_DLPACK", std::string(name) + ": " + why, hint);
-  return false;
-}
-
 } // namespace
-
-TypeKind kindOf(PyObject *object) {
-  static auto &known = *new std::unordered_map<PyTypeObject *, TypeKind>; // keeps the types alive
-  static PyTypeObject *last = nullptr;
-  static TypeKind lastKind;
-  PyTypeObject *type = Py_TYPE(object);
-  if (type == last) return lastKind;
-  if (type == &PyFloat_Type || type == &PyLong_Type) return TypeKind::Scalar;
-  auto found = known.find(type);
-  if (found == known.end()) {
-    found = known.emplace(type, classify(type)).first;
-    Py_INCREF(reinterpret_cast<PyObject *>(type));
-  }
-  last = type;
-  return lastKind = found->second;
-}
 
 void Tensor::release() {
   if (held == View) PyBuffer_Release(&buffer);
@@ -154,6 +68,11 @@ int32_t deviceTypeOf(const Context &context) {
 }
 
 PyObject *Tensor::hold(PyObject *object) {
+  if (held == Nothing && kind == TypeKind::DLPack) { // the object may get other memory
+    Ref capsule = exportOf(object, typeOf(object));
+    if (capsule) return capsule.release();
+    clearError();
+  }
   if (held == Nothing) return Py_NewRef(object);
   auto *moved = new Tensor;
   std::memcpy(static_cast<void *>(&moved->buffer), &buffer, sizeof buffer);
@@ -193,15 +112,15 @@ std::string Tensor::describe() const {
   return out + "]";
 }
 
-bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
-  kind = of;
+bool Tensor::read(PyObject *object, ArgumentType &type, const char *name) {
+  kind = type.kind;
   context = nullptr;
   isHost = true;
-  isShared = of != TypeKind::Array;
+  isShared = kind != TypeKind::Array;
   deviceType = dlpack::Cpu;
   deviceId = 0;
   isReadOnly = false;
-  switch (of) {
+  switch (kind) {
   case TypeKind::NumPy:
   case TypeKind::Buffer:
     return readBuffer(object, name);
@@ -216,12 +135,12 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
     dtype = array->dtype;
     rank = array->rank;
     data = array->data;
-    std::memcpy(shape, array->shape, sizeof shape);
-    std::memcpy(strides, array->strides, sizeof strides);
+    std::copy_n(array->shape, rank, shape);
+    std::copy_n(array->strides, rank, strides);
     return finish(name);
   }
   case TypeKind::DLPack:
-    return readDLPack(object, name);
+    return readDLPack(object, type, name);
   case TypeKind::Masked:
     refuse("E_ARG_TYPE", std::string(name) + " is a masked array, whose mask a kernel does not see",
            "pass " + std::string(name) + ".filled(value)");
@@ -232,9 +151,7 @@ bool Tensor::read(PyObject *object, TypeKind of, const char *name) {
   }
 }
 
-/// For a tensor that its library does not export, as one that requires grad or is sparse: the library's
-/// reason.
-static bool refuseExport(const char *code, const char *name) {
+bool refuseExport(const char *code, const char *name) {
   if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -296,65 +213,6 @@ bool Tensor::readBuffer(PyObject *object, const char *name) {
   return finish(name);
 }
 
-bool Tensor::readDLPack(PyObject *object, const char *name) {
-  Ref export_(PyObject_GetAttrString(object, "__dlpack__")), none(PyTuple_New(0));
-  if (!export_ && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    clearError();
-    refuse("E_ARG_TYPE", std::string(name) + " has no __dlpack__", "pass an array to ts.asarray");
-    return false;
-  }
-  if (!export_ || !none) return false;
-  Ref version(Py_BuildValue("{s:(ii)}", "max_version", 1, 1));
-  Ref capsule(version ? PyObject_Call(export_.get(), none.get(), version.get()) : nullptr);
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) { // a producer of DLPack 0.x
-    clearError();
-    capsule = Ref(PyObject_CallObject(export_.get(), nullptr));
-  }
-  return capsule ? takeCapsule(capsule.get(), name) : refuseExport("E_ARG_DLPACK", name);
-}
-
-bool Tensor::takeCapsule(PyObject *capsule, const char *name) {
-  const bool isNew = PyCapsule_IsValid(capsule, "dltensor_versioned");
-  if (!isNew && !PyCapsule_IsValid(capsule, "dltensor")) {
-    if (PyCapsule_IsValid(capsule, "used_dltensor") || PyCapsule_IsValid(capsule, "used_dltensor_versioned"))
-      return refuseCapsule(name, "this DLPack capsule has been used", "export the tensor again");
-    return refuseCapsule(name, "__dlpack__ returned no DLPack capsule");
-  }
-  void *pointer = PyCapsule_GetPointer(capsule, isNew ? "dltensor_versioned" : "dltensor");
-  if (!pointer) return false;
-  if (isNew && static_cast<dlpack::Versioned *>(pointer)->version.major != 1)
-    return refuseCapsule(name, "DLPack " +
-                                   std::to_string(static_cast<dlpack::Versioned *>(pointer)->version.major) +
-                                   " is newer than this module, which reads 0.x and 1.x");
-  if (PyCapsule_SetName(capsule, isNew ? "used_dltensor_versioned" : "used_dltensor")) return false;
-  managed = pointer;
-  isVersioned = isNew;
-  held = Capsule;
-  const dlpack::Tensor &t = isNew ? static_cast<dlpack::Versioned *>(pointer)->tensor
-                                  : static_cast<dlpack::Managed *>(pointer)->tensor;
-  isReadOnly = isNew && (static_cast<dlpack::Versioned *>(pointer)->flags & dlpack::kReadOnly);
-  deviceType = t.device.type;
-  deviceId = t.device.id;
-  isHost =
-      t.device.type == dlpack::Cpu || t.device.type == dlpack::CudaHost || t.device.type == dlpack::RocmHost;
-  dtype = t.dtype.lanes == 1 ? dtypeOfDLPack(t.dtype.code, t.dtype.bits) : -1;
-  if (dtype < 0)
-    return refuseCapsule(name, "its elements (DLPack type " + std::to_string(t.dtype.code) + ", " +
-                                   std::to_string(t.dtype.bits) + " bits, " + std::to_string(t.dtype.lanes) +
-                                   " lanes) are of no dtype of the language");
-  data = static_cast<char *>(t.data) + t.offset;
-  rank = t.rank;
-  int64_t next = 1;
-  for (int i = t.rank - 1; i >= 0; --i) {
-    if (i >= kMaxRank) continue; // refused by finish()
-    shape[i] = t.shape[i];
-    strides[i] = t.strides ? t.strides[i] : next;
-    next *= t.shape[i];
-  }
-  context = nullptr;
-  return finish(name);
-}
-
 /// Checks what the kinds of tensors have in common.
 bool Tensor::finish(const char *name) {
   if (rank > kMaxRank) {
@@ -363,17 +221,26 @@ bool Tensor::finish(const char *name) {
     return false;
   }
   int64_t count = 1, span = 1;
+  bool fits = true, isEmpty = false;
   isContiguous = true;
   for (int i = rank - 1; i >= 0; --i) {
+    int64_t reach;
     if (shape[i] > 1 && strides[i] != count) isContiguous = false;
-    span += (shape[i] - 1) * (strides[i] < 0 ? -strides[i] : strides[i]);
-    count *= shape[i];
+    fits &= shape[i] >= 0 && !__builtin_mul_overflow(count, shape[i], &count);
+    fits &= !__builtin_mul_overflow(shape[i] - 1, strides[i], &reach) &&
+            !__builtin_add_overflow(span, reach < 0 ? -reach : reach, &span);
+    isEmpty |= shape[i] == 0;
   }
-  if (count == 0) isContiguous = true;
+  isContiguous |= isEmpty;
   alignas(64) static char nowhere[64];
-  if (count == 0 && !data) data = nowhere; // launches take no null pointers
+  if (isEmpty && !data) data = nowhere; // launches take no null pointers
   const auto size = static_cast<int64_t>(dtypeBytes(dtype));
-  bytes = count == 0 ? 0 : span * size;
+  fits &= !__builtin_mul_overflow(span, size, &span);
+  if (!fits && !isEmpty) {
+    refuse("E_ARG_SHAPE", std::string(name) + " has a negative extent, or more than 2^63 bytes");
+    return false;
+  }
+  bytes = isEmpty ? 0 : span;
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(size) == 0) return true;
   refuse("E_ARG_ALIGNMENT", std::string(name) + ": its elements are not aligned to their size",
          "pass a copy: " + std::string(name) + ".copy()");

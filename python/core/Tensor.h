@@ -1,22 +1,10 @@
 // The tensors of a call: where an argument's elements are, whatever object holds them.
 #pragma once
-#include "python/core/Core.h"
+#include "python/core/Types.h"
 
 namespace tessera::python {
 
 constexpr int kMaxRank = 8;
-
-/// What kind of argument the objects of a type are.
-enum class TypeKind : uint8_t {
-  Scalar,
-  NumPy, // an ndarray or a subclass of it that adds nothing to its meaning
-  Buffer,
-  Array,  // ts.Array
-  DLPack, // __dlpack__
-  Masked, // of numpy.ma: its elements are not all meant
-  Other
-};
-TypeKind kindOf(PyObject *);
 
 /// The type of a context's device, as DLPack numbers them.
 int32_t deviceTypeOf(const Context &);
@@ -49,8 +37,10 @@ struct Tensor {
   /// Null after raising.
   PyObject *hold(PyObject *object);
 
-  /// Reads `object`, which is of `kind`. `name` is what errors call it. Returns false after raising.
-  bool read(PyObject *object, TypeKind kind, const char *name);
+  /// Reads `object`, which is of `type`. `name` is what errors call it. Returns false after raising.
+  bool read(PyObject *object, ArgumentType &type, const char *name);
+  /// Reads it from a DLPack capsule, which holds the memory.
+  bool readExported(PyObject *object, ArgumentType &type, const char *name);
   /// Can kernels of that context access the elements?
   bool isOn(const Context &) const;
   /// Is it an array of the process that forked this one? A process has one context for a backend.
@@ -67,10 +57,25 @@ struct Tensor {
 
 private:
   bool readBuffer(PyObject *object, const char *name);
-  bool readDLPack(PyObject *object, const char *name);
+  /// Checks what the kinds of tensors have in common.
+  bool finish(const char *name);
+
+  // --- FromDLPack.cpp ---
+  bool readDLPack(PyObject *object, ArgumentType &type, const char *name);
+  /// Ways that are faster than a capsule. They return false or Other, without raising, for what is no plain
+  /// tensor of the host: its capsule says what it is.
+  bool readAttributes(PyObject *object);
+  enum class Reading { Done, Raised, Other };
+  Reading readExchange(PyObject *object, const dlpack::Exchange &exchange, const char *name);
   /// Takes over the tensor of a capsule, which must not have been used.
   bool takeCapsule(PyObject *capsule, const char *name);
-  bool finish(const char *name);
+  bool take(const dlpack::Tensor &, const char *name);
 };
+
+/// __dlpack__() of an object of that type: a capsule. Null after raising.
+Ref exportOf(PyObject *object, ArgumentType &type);
+/// For a tensor that its library does not export, as one that requires grad or is sparse: raises with the
+/// library's reason, and returns false.
+bool refuseExport(const char *code, const char *name);
 
 } // namespace tessera::python
