@@ -34,15 +34,6 @@ tsr_status_t bind(const KernelObject &kernel, const tsr_launch_t &launch, void *
   return fail(TSR_EINVAL, kernel.describe() + ": " + why);
 }
 
-/// Sets `chosen` to what runs in a launch that `kernel` has bound: itself or one of its variants. The grid
-/// is then that of the variant.
-tsr_status_t choose(const KernelObject &kernel, void *const *args, size_t nargs, uint64_t *values,
-                    LaunchGrid &grid, const KernelObject *&chosen) {
-  chosen = &kernel.choose(values);
-  if (chosen == &kernel || chosen->function) return TSR_SUCCESS; // a function's steps have the grids
-  return bind(*chosen, tsr_launch_t{}, args, nargs, values, grid);
-}
-
 /// Checks that every tensor fits the allocation it points into. On the CPU, host memory that is not an
 /// allocation of the context is also accepted, except in checked builds.
 tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
@@ -86,7 +77,7 @@ tsr_status_t recordCall(const Call &call, GraphWork &out) {
   for (size_t i = 0; i < out.nodes.size(); ++i) {
     GraphNode &node = out.nodes[i];
     node.kind = GraphNode::Kind::Launch;
-    node.kernel = call.function.kernel(i);
+    node.kernel = call.function.kernel(i, call.instance);
     node.values.resize(node.kernel->valueCount);
     node.grid = call.instance.steps[i].grid;
     call.function.fill(i, call.instance, call.values, reinterpret_cast<uint64_t>(block.get()),
@@ -109,7 +100,7 @@ tsr_status_t queueCall(const Call &call, StreamObject &stream) {
     function.fill(i, instance, values, reinterpret_cast<uint64_t>(base), stepValues);
     tsr_status_t status;
     try {
-      status = stream.device->launch(function.kernel(i), stepValues, instance.steps[i].grid, why);
+      status = stream.device->launch(function.kernel(i, instance), stepValues, instance.steps[i].grid, why);
     } catch (const std::bad_alloc &) {
       status = TSR_EOOM;
       why = "out of host memory";
@@ -194,8 +185,17 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
     LaunchGrid grid;
     if (tsr_status_t status = bind(*kernel, launch, args, nargs, values, grid)) return status;
     if (tsr_status_t status = checkExtents(*kernel, values)) return status;
-    const KernelObject *chosen;
-    if (tsr_status_t status = choose(*kernel, args, nargs, values, grid, chosen)) return status;
+    const KernelObject *chosen = kernel;
+    Values own(kernel->chooser ? kernel->plan.argumentCount() + kMaxVariantParameters : 0);
+    if (kernel->chooser) {
+      VariantChooser::Choice choice;
+      if (MaybeError error = kernel->chooser->choose(values, choice))
+        return fail(TSR_EINVAL, kernel->describe() + ": " + error->message);
+      chosen = &kernel->body(choice);
+      grid = choice.grid;
+      kernel->chooser->fill(choice, values, own.data());
+      values = own.data();
+    }
     return TracedCall::run("tsrLaunch", *stream, [&]() -> tsr_status_t {
       if (hidden) [[unlikely]]
         return launchReporting(*kernel, *stream, all.data(), grid);
@@ -224,8 +224,12 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
       return status;
     uint64_t planned = 0;
     if (kernel->function) {
-      const KernelObject &chosen = kernel->choose(values.data());
       std::string why;
+      VariantChooser::Choice choice;
+      if (kernel->chooser)
+        if (MaybeError error = kernel->chooser->choose(values.data(), choice))
+          return fail(TSR_EINVAL, kernel->describe() + ": " + error->message);
+      const KernelObject &chosen = kernel->chooser ? kernel->body(choice) : *kernel;
       auto instance = chosen.function->prepare(chosen.plan, values.data(), why);
       if (!instance) return fail(TSR_EINVAL, chosen.describe() + ": " + why);
       planned = instance->workspaceBytes;

@@ -93,12 +93,17 @@ bool FunctionPlan::argumentBits(const Step &step, size_t index, const uint64_t *
 bool FunctionPlan::bindStep(const Step &step, const uint64_t *values, const int64_t *slots,
                             Instance::Step &out, std::string &why) const {
   size_t count = step.arguments.size();
-  // any aligned address will do: each call brings its own pointers
+  // For a buffer any aligned address will do, since each call has a workspace of its own. The addresses of
+  // parameters may choose a variant.
   std::vector<uint64_t> bits(count, kPlanAlignment);
   std::vector<void *> args(count);
   for (size_t i = 0; i < count; ++i) {
     args[i] = &bits[i];
-    if (step.kernel.plan->isTensor(i)) continue;
+    if (step.kernel.plan->isTensor(i)) {
+      if (const Argument &a = step.arguments[i]; a.source == Argument::Source::Parameter)
+        bits[i] = values[a.index];
+      continue;
+    }
     if (!argumentBits(step, i, values, slots, bits[i], why)) {
       why = "argument " + std::to_string(i) + " (" + step.kernel.plan->name(i) + "): " + why;
       return false;
@@ -113,7 +118,13 @@ bool FunctionPlan::bindStep(const Step &step, const uint64_t *values, const int6
       return false;
     }
   out.values.resize(count);
-  return step.kernel.plan->bind(tsr_launch_t{}, args.data(), count, out.values.data(), out.grid, why);
+  if (!step.kernel.plan->bind(tsr_launch_t{}, args.data(), count, out.values.data(), out.grid, why))
+    return false;
+  if (!step.kernel.chooser) return true;
+  if (MaybeError error = step.kernel.chooser->evaluate(out.values.data(), out.choice))
+    return why = error->message, false;
+  out.grid = out.choice.grid;
+  return true;
 }
 
 /// The tensor a step works on must fit into what the function holds at that address.
@@ -144,6 +155,8 @@ std::shared_ptr<FunctionPlan::Instance> FunctionPlan::build(const LaunchPlan &ow
   auto instance = std::make_shared<Instance>();
   for (uint32_t parameter : key_)
     instance->key.push_back(values[parameter]);
+  for (const auto &[parameter, bytes] : alignments_)
+    instance->key.push_back(values[parameter] % static_cast<uint64_t>(bytes) == 0);
   std::vector<int64_t> slots(own.argumentCount());
   own.slots(values, slots.data());
   for (size_t i = 0; i < own.argumentCount(); ++i)
@@ -188,6 +201,9 @@ std::shared_ptr<const FunctionPlan::Instance> FunctionPlan::find(const uint64_t 
     bool same = true;
     for (size_t i = 0; i < key_.size() && same; ++i)
       same = instance->key[i] == values[key_[i]];
+    for (size_t i = 0; i < alignments_.size() && same; ++i)
+      same = instance->key[key_.size() + i] ==
+             (values[alignments_[i].first] % static_cast<uint64_t>(alignments_[i].second) == 0);
     if (same) return instance;
   }
   return nullptr;
@@ -242,15 +258,27 @@ bool FunctionPlan::checkOverlap(const Instance &instance, const uint64_t *values
   return true;
 }
 
+const std::shared_ptr<DeviceKernel> &FunctionPlan::kernel(size_t step, const Instance &instance) const {
+  const StepKernel &kernel = steps_[step].kernel;
+  const size_t variant = instance.steps[step].choice.variant;
+  return kernel.chooser && variant < kernel.bodies.size() ? kernel.bodies[variant] : kernel.device;
+}
+
 void FunctionPlan::fill(size_t step, const Instance &instance, const uint64_t *values, uint64_t base,
                         uint64_t *out) const {
   const std::vector<Argument> &arguments = steps_[step].arguments;
-  const std::vector<uint64_t> &prepared = instance.steps[step].values;
+  const Instance::Step &prepared = instance.steps[step];
+  const VariantChooser *chooser = steps_[step].kernel.chooser;
+  const size_t parameters = chooser ? chooser->parameterCount(prepared.choice) : 0;
+  const size_t beforeDims = chooser ? chooser->beforeDims() : arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i == beforeDims)
+      for (size_t p = 0; p < parameters; ++p)
+        *out++ = static_cast<uint64_t>(prepared.choice.parameters[p]);
     const Argument &a = arguments[i];
-    out[i] = a.source == Argument::Source::Parameter ? values[a.index]
-             : a.source == Argument::Source::Buffer  ? base + prepared[i]
-                                                     : prepared[i];
+    *out++ = a.source == Argument::Source::Parameter ? values[a.index]
+             : a.source == Argument::Source::Buffer  ? base + prepared.values[i]
+                                                     : prepared.values[i];
   }
 }
 

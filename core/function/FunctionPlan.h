@@ -2,6 +2,7 @@
 // on a stream.
 #pragma once
 #include "core/launch/LaunchPlan.h"
+#include "core/launch/VariantChooser.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/PlanMemory.h"
 #include <functional>
@@ -17,7 +18,9 @@ struct StepKernel {
   const KernelMetadata *metadata = nullptr; // null: the module has no such kernel
   const LaunchPlan *plan = nullptr;
   std::shared_ptr<DeviceKernel> device;
-  int64_t maxDim = INT64_MAX; // the largest extent the code supports
+  int64_t maxDim = INT64_MAX;                        // the largest extent the code supports
+  const VariantChooser *chooser = nullptr;           // null: it has one body
+  std::vector<std::shared_ptr<DeviceKernel>> bodies = {}; // of the chooser's variants
 };
 
 /// Thread-safe. Immutable except for a cache that a mutex guards.
@@ -27,7 +30,8 @@ public:
   struct Instance {
     struct Step {
       LaunchGrid grid;
-      std::vector<uint64_t> values; // of a buffer: its offset; of a parameter: filled in by each call
+      std::vector<uint64_t> values;  // of a buffer: its offset; of a parameter: filled in by each call
+      VariantChooser::Choice choice; // of a kernel with variants
     };
     std::vector<uint64_t> key;
     std::vector<Step> steps;
@@ -55,7 +59,8 @@ public:
 
   bool hasBuffers() const { return !buffers_.empty(); }
   size_t stepCount() const { return steps_.size(); }
-  const std::shared_ptr<DeviceKernel> &kernel(size_t step) const { return steps_[step].kernel.device; }
+  /// What the step runs: the kernel of the plan or one of its variants.
+  const std::shared_ptr<DeviceKernel> &kernel(size_t step, const Instance &) const;
   /// "step 1 (kernel mlp.g1)"
   std::string describeStep(size_t step) const;
   /// Writes the launch values of a step for a call with `values` and a workspace at `base`.
@@ -108,9 +113,10 @@ private:
   std::vector<Check> checks_;
   std::vector<Lifetime> lifetimes_;
   std::vector<Step> steps_;
-  std::vector<uint32_t> key_;      // parameters that an Instance depends on
-  std::vector<Tensor> tensors_;    // of the parameters
-  std::vector<std::string> names_; // of the parameters
+  std::vector<uint32_t> key_;                            // parameters that an Instance depends on
+  std::vector<std::pair<uint32_t, int64_t>> alignments_; // and the addresses among them, with bytes
+  std::vector<Tensor> tensors_;                          // of the parameters
+  std::vector<std::string> names_;                       // of the parameters
   size_t largestStep_ = 0;
 
   mutable std::mutex mutex_; // guards the cache

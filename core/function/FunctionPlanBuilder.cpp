@@ -120,13 +120,22 @@ private:
         why = "argument " + std::to_string(i) + " (" + params[i].name + "): " + why;
         return false;
       }
-      if (!isTensor && a.source == Argument::Source::Parameter && out.kernel.plan->gridReads(i))
+      const VariantChooser *chooser = out.kernel.chooser;
+      if (!isTensor && a.source == Argument::Source::Parameter &&
+          (out.kernel.plan->gridReads(i) || (chooser && chooser->reads(i))))
         keyed_[a.index] = true;
       out.arguments.push_back(a);
     }
     for (size_t i = 0; i < params.size(); ++i)
       if (out.kernel.plan->isTensor(i)) noteUse(tensors_[step.args[i]], params[i].writes);
-    plan_.largestStep_ = std::max(plan_.largestStep_, params.size());
+    size_t most = params.size();
+    if (const VariantChooser *chooser = out.kernel.chooser) {
+      most += kMaxVariantParameters;
+      for (const auto &[slot, bytes] : chooser->alignments())
+        if (const Argument &a = out.arguments[slot]; a.source == Argument::Source::Parameter)
+          plan_.alignments_.emplace_back(a.index, bytes);
+    }
+    plan_.largestStep_ = std::max(plan_.largestStep_, most);
     plan_.steps_.push_back(std::move(out));
     return true;
   }

@@ -59,8 +59,16 @@ constexpr std::pair<std::string_view, Kind> kKinds[] = {
 
 bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
 
+std::pair<int64_t, int64_t> readLimits(const YAML::Node &node, const std::string &key, DType dtype) {
+  if (dtype != DType::I64) reject(node, key, "only an i64 has limits");
+  if (!node.IsSequence() || node.size() != 2) reject(node, key, "expected [least, most]");
+  const std::pair limits{asInt(node[0], key, INT64_MIN), asInt(node[1], key, INT64_MIN)};
+  if (limits.first > limits.second) reject(node, key, "the least is greater than the most");
+  return limits;
+}
+
 MetadataParam readParam(const YAML::Node &node) {
-  checkMap(node, "params", {"name", "kind", "dtype", "dims", "strides", "access", "default"});
+  checkMap(node, "params", {"name", "kind", "dtype", "dims", "strides", "access", "default", "limits"});
   MetadataParam p;
   if (!node["name"]) reject(node, "params", "an entry has no name");
   p.name = asText(node["name"], "params.name");
@@ -78,6 +86,7 @@ MetadataParam readParam(const YAML::Node &node) {
   allow("strides", isTensorLike(p.kind));
   allow("access", isTensorLike(p.kind));
   allow("default", p.kind == Kind::Scalar);
+  allow("limits", p.kind == Kind::Scalar);
   if (p.kind == Kind::Dim ? !isDimName(p.name) : !isIdentifier(p.name))
     reject(node["name"], key, "not a name");
 
@@ -85,6 +94,7 @@ MetadataParam readParam(const YAML::Node &node) {
   if (node["dtype"]) p.dtype = asDType(node["dtype"], key + ".dtype");
   if (p.kind == Kind::Dim && p.dtype != DType::I64) reject(node["dtype"], key, "a dim is i64");
   if (node["default"]) p.defaultValue = asNumber(node["default"], key + ".default", p.dtype);
+  if (node["limits"]) p.limits = readLimits(node["limits"], key + ".limits", p.dtype);
   if (isTensorLike(p.kind)) {
     if (!node["dims"]) reject(node, key, "dims are missing");
     p.dims = asTexts(node["dims"], key + ".dims");
@@ -161,7 +171,8 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch", {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait"});
+  checkMap(node, "launch",
+           {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "variants"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -221,18 +232,82 @@ void readReports(const YAML::Node &list, KernelMetadata &m) {
   }
 }
 
+/// A condition is a list of guards, or {zero: [EXPRESSION], aligned: {TENSOR: BYTES}}.
+std::vector<std::string> readWhen(const YAML::Node &node, const std::string &key) {
+  if (!node.IsMap()) return asTexts(node, key);
+  checkMap(node, key, {"zero", "aligned"});
+  std::vector<std::string> out;
+  for (const std::string &expr : asTexts(node["zero"], key + ".zero"))
+    out.push_back(expr + " == 0");
+  for (const auto &[tensor, bytes] : asInts(node["aligned"], key + ".aligned"))
+    out.push_back("aligned(" + tensor + ", " + std::to_string(bytes) + ")");
+  return out;
+}
+
+void checkVariants(const YAML::Node &list, const std::string &key, const KernelMetadata &m) {
+  if (auto table = VariantTable::of(m); !table) reject(list, key, "[E_VARIANT] " + table.error().message);
+}
+
+/// The variants of a function, and those of a kernel in older documents: entry and condition.
 void readVariants(const YAML::Node &list, KernelMetadata &m) {
   for (const YAML::Node &node : asList(list, "variants")) {
     checkMap(node, "variants", {"entry", "when"});
     for (const char *key : {"entry", "when"})
       if (!node[key]) reject(node, "variants", std::string("an entry has no ") + key);
-    MetadataVariant v{asText(node["entry"], "variants.entry"), asTexts(node["when"], "variants.when")};
+    MetadataVariant v{asText(node["entry"], "variants.entry"), readWhen(node["when"], "variants.when")};
     if (!isEntryName(v.entry)) reject(node["entry"], "variants.entry", "'" + v.entry + "' is not a name");
     if (v.when.empty()) reject(node["when"], "variants.when", "a variant has at least one condition");
     m.variants.push_back(std::move(v));
-    if (auto guards = VariantGuards::of(m); !guards)
-      reject(node["when"], "variants.when", guards.error().message);
+    checkVariants(node["when"], "variants.when", m);
   }
+}
+
+MetadataVariant readLaunchVariant(const YAML::Node &node, const std::string &key) {
+  checkMap(node, key, {"name", "entry", "when", "body", "order", "cost", "params", "pinned"});
+  if (!node["name"]) reject(node, key, "an entry has no name");
+  MetadataVariant v;
+  auto read = [&](const char *name, std::string &out) {
+    if (node[name]) out = asText(node[name], key + "." + name);
+  };
+  read("name", v.name);
+  read("entry", v.entry);
+  read("body", v.body);
+  read("order", v.order);
+  read("cost", v.cost);
+  if (!isEntryName(v.name)) reject(node["name"], key + ".name", "'" + v.name + "' is not a name");
+  if (node["entry"] && !isEntryName(v.entry))
+    reject(node["entry"], key + ".entry", "'" + v.entry + "' is not a name");
+  if (node["when"]) v.when = readWhen(node["when"], key + ".when");
+  if (node["params"]) {
+    checkMap(node["params"], key + ".params", {});
+    for (const auto &entry : node["params"])
+      v.params.emplace_back(entry.first.Scalar(), asText(entry.second, key + ".params"));
+  }
+  if (node["pinned"]) {
+    const std::string text = asText(node["pinned"], key + ".pinned");
+    if (text != "true" && text != "false") reject(node["pinned"], key + ".pinned", "expected true or false");
+    v.isPinned = text == "true";
+  }
+  if (v.isPinned && v.when.empty()) reject(node["pinned"], key + ".pinned", "it has no condition");
+  return v;
+}
+
+/// The variants of a kernel: all but the last have conditions.
+void readLaunchVariants(const YAML::Node &list, KernelMetadata &m) {
+  const std::string key = "launch.variants";
+  if (!list) return;
+  if (!m.variants.empty()) reject(list, key, "[E_VARIANT] the document has variants outside of launch, too");
+  for (const YAML::Node &node : asList(list, key)) {
+    MetadataVariant v = readLaunchVariant(node, key);
+    if (!m.variants.empty() && m.variants.back().when.empty())
+      reject(node, key, "[E_VARIANT] it follows " + m.variants.back().name + ", which has no condition");
+    for (const MetadataVariant &other : m.variants)
+      if (other.name == v.name) reject(node, key, "[E_VARIANT] the name " + v.name + " occurs twice");
+    m.variants.push_back(std::move(v));
+  }
+  if (m.variants.empty() || !m.variants.back().when.empty())
+    reject(list, key, "[E_VARIANT] the last has a condition, so that sizes are left without a variant");
+  checkVariants(list, key, m);
 }
 
 void readFragments(const YAML::Node &node, KernelMetadata &m) {
@@ -333,7 +408,10 @@ KernelMetadata readDocument(const YAML::Node &root) {
   readVariants(root["variants"], m);
   if (root["fragments"]) readFragments(root["fragments"], m);
   if (root["resources"]) readResources(root["resources"], m);
-  if (root["launch"]) readLaunch(root["launch"], m);
+  if (root["launch"]) {
+    readLaunch(root["launch"], m);
+    readLaunchVariants(root["launch"]["variants"], m);
+  }
   readReports(root["reports"], m);
   if (m.hasReports() && !m.variants.empty())
     reject(root["variants"], "variants", "a kernel with reports has none");
@@ -381,6 +459,9 @@ void writeParam(YAML::Emitter &out, const MetadataParam &p) {
                                 : "read");
   }
   if (p.defaultValue) out << YAML::Key << "default" << YAML::Value << numberText(*p.defaultValue);
+  if (p.limits)
+    out << YAML::Key << "limits" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(p.limits->first)
+        << numberText(p.limits->second) << YAML::EndSeq;
   out << YAML::EndMap;
 }
 
@@ -409,16 +490,40 @@ void writeReport(YAML::Emitter &out, const MetadataReport &r) {
   out << YAML::EndMap;
 }
 
+/// Do the variants have the form of launch.variants, whose last has no condition?
+bool areOfLaunch(const KernelMetadata &m) { return !m.variants.empty() && m.variants.back().when.empty(); }
+
+void writeVariant(YAML::Emitter &out, const MetadataVariant &v) {
+  auto write = [&](const char *key, const std::string &text) {
+    if (!text.empty()) out << YAML::Key << key << YAML::Value << text;
+  };
+  out << YAML::Flow << YAML::BeginMap;
+  write("name", v.name);
+  write("entry", v.entry);
+  if (!v.when.empty()) {
+    out << YAML::Key << "when" << YAML::Value << YAML::Flow << YAML::BeginSeq;
+    for (const std::string &condition : v.when)
+      out << YAML::DoubleQuoted << condition;
+    out << YAML::EndSeq;
+  }
+  write("body", v.body);
+  write("order", v.order);
+  write("cost", v.cost);
+  if (!v.params.empty()) {
+    out << YAML::Key << "params" << YAML::Value << YAML::Flow << YAML::BeginMap;
+    for (const auto &[name, value] : v.params)
+      out << YAML::Key << name << YAML::Value << YAML::DoubleQuoted << value;
+    out << YAML::EndMap;
+  }
+  if (v.isPinned) out << YAML::Key << "pinned" << YAML::Value << "true";
+  out << YAML::EndMap;
+}
+
 void writeVariants(YAML::Emitter &out, const std::vector<MetadataVariant> &variants) {
   if (variants.empty()) return;
   out << YAML::Key << "variants" << YAML::Value << YAML::BeginSeq;
-  for (const MetadataVariant &v : variants) {
-    out << YAML::Flow << YAML::BeginMap << YAML::Key << "entry" << YAML::Value << v.entry << YAML::Key
-        << "when" << YAML::Value << YAML::Flow << YAML::BeginSeq;
-    for (const std::string &condition : v.when)
-      out << YAML::DoubleQuoted << condition;
-    out << YAML::EndSeq << YAML::EndMap;
-  }
+  for (const MetadataVariant &v : variants)
+    writeVariant(out, v);
   out << YAML::EndSeq;
 }
 
@@ -426,7 +531,7 @@ void writeVariants(YAML::Emitter &out, const std::vector<MetadataVariant> &varia
 void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "tile", m.tile);
   writeInts(out, "specialized", m.specialized);
-  writeVariants(out, m.variants);
+  if (!areOfLaunch(m)) writeVariants(out, m.variants);
   if (!m.fragmentShape.empty() && m.fragmentIn && m.fragmentAcc) {
     out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
         << YAML::Value << m.fragmentShape << YAML::Key << "dtype_in" << YAML::Value
@@ -450,6 +555,7 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  if (areOfLaunch(m)) writeVariants(out, m.variants);
   out << YAML::EndMap;
   if (!m.reports.empty()) out << YAML::Key << "reports" << YAML::Value << YAML::BeginSeq;
   for (const MetadataReport &r : m.reports)

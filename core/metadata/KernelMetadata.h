@@ -15,8 +15,8 @@
 //     - {name: ldb, kind: dim}  # in order of first appearance, a tensor's dims before its strides
 //   tile: {BLOCK_M: 64, BLOCK_N: 64, stages: 1}            # tunables and the schedule's choices
 //   specialized: {D: 64}          # dims this image was compiled for; others are free
-//   variants:                     # other bodies: the first whose conditions all hold runs instead; optional
-//     - {entry: gemm.v0, when: ["N == 1000", "K % 4 == 0"]}
+//   variants:                     # other bodies: the first whose conditions all hold runs instead; optional.
+//     - {entry: gemm.v0, when: ["N == 1000", "K % 4 == 0"]}    # A kernel lists them in launch, see there.
 //   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
 //   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
 //   launch:
@@ -27,14 +27,21 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//     variants:                   # the bodies of this kernel; absent if it has one
+//       - {name: row, entry: gemm.row, when: ["M == 1", "aligned(A, 16)"], body: product.row, order: chain,
+//          cost: "2 * N * K // fma_f32", params: {rows: 4}}
+//       - {name: tile, body: tile, order: chain}   # the last has no conditions; without entry: this kernel
 //   reports:                      # of print and assert_, in the order of their numbers; absent without them
 //     - {kind: print, of: program, at: "gemm.py:14", text: "acc {}", values: ["f32[8, 4]"]}
 //   epilogue: []                  # what a graph function's product applies before it stores: [add, gelu]
 //   fallbacks: []                 # one line each (D4)
 //
-// A variant is another entry of the module with the same parameters. Its conditions compare expressions of
-// dims and integer scalars. A launch evaluates them once (core/metadata/Variants.h); if those of no variant
-// hold, the entry itself runs. A variant has no variants and no reports.
+// A variant is another entry of the module with the same parameters, plus i64 scalars: the parameters of its
+// body, within `limits: [least, most]`. `params` gives them values. Conditions are those of
+// core/metadata/Guard.h; `{zero: ["mod(K, 8)"], aligned: {A: 16}}` is another form of
+// ["mod(K, 8) == 0", "aligned(A, 16)"]. core/metadata/Variants.h describes the choice, which is made once
+// for each set of dims. If no variant applies, the entry itself runs. `pinned: true`: a mapper or the text
+// chose this variant. A variant has no variants and no reports.
 //
 // A graph function's document has `plan` (core/metadata/HostPlan.h) in place of a kernel's `launch`. Its
 // tile, fragments, resources, launch and epilogue are absent or empty. It may have decisions, one for each
@@ -72,6 +79,7 @@ struct MetadataParam {
   std::vector<std::string> strides; // in elements, one per dim, as dims; empty: contiguous
   bool reads = false, writes = false;
   std::optional<Number> defaultValue = {};
+  std::optional<std::pair<int64_t, int64_t>> limits = {}; // of an i64 scalar, both included
 };
 
 /// A statement print or assert_ of a kernel that was compiled with reports (core/metadata/Reports.h).
@@ -87,10 +95,16 @@ struct MetadataReport {
   std::vector<Value> values;
 };
 
-/// Another body for the launches in which every condition holds ("N == 1000").
+/// A body, and the launches that it runs in. A function's has only an entry and conditions.
 struct MetadataVariant {
-  std::string entry; // "mlp.v0", an entry of the same module
+  std::string entry; // "mlp.v0", an entry of the same module; "": the kernel itself
   std::vector<std::string> when;
+  std::string name = {}; // "row"
+  std::string body = {}; // "product.row"
+  std::string order = {},
+              cost = {}; // core/metadata/OrderClass.h, an expression in nanoseconds; "": not given
+  std::vector<std::pair<std::string, std::string>> params = {}; // of the body: expressions
+  bool isPinned = false;
 };
 
 /// The implementation chosen for one step of a function's plan, and the legal ones.

@@ -1,5 +1,6 @@
 #include "core/objects/Modules.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/launch/HostMachine.h"
 #include "core/log/LastError.h"
 #include "core/log/Log.h"
 #include "core/metadata/DescribeKernel.h"
@@ -79,7 +80,12 @@ tsr_status_t bindFunctions(ModuleObject &module) {
     if (step.isLibraryCall) return calls.at(step.kernel);
     auto it = byName.find(step.kernel);
     if (it == byName.end() || it->second->metadata.hasReports()) return {}; // the compiler refuses it
-    return {&it->second->metadata, &it->second->plan, it->second->device};
+    const KernelObject &kernel = *it->second;
+    StepKernel found{.metadata = &kernel.metadata, .plan = &kernel.plan, .device = kernel.device};
+    found.chooser = kernel.chooser.get();
+    for (const KernelObject *variant : kernel.variants)
+      found.bodies.push_back(variant->device);
+    return found;
   };
   for (auto &kernel : module.kernels) {
     std::string why;
@@ -89,27 +95,39 @@ tsr_status_t bindFunctions(ModuleObject &module) {
   return TSR_SUCCESS;
 }
 
-bool haveSameParams(const KernelMetadata &a, const KernelMetadata &b) {
-  return std::ranges::equal(a.params, b.params, [](const MetadataParam &p, const MetadataParam &q) {
-    return p.name == q.name && p.kind == q.kind && p.dtype == q.dtype && p.dims == q.dims &&
-           p.strides == q.strides && p.reads == q.reads && p.writes == q.writes;
-  });
+/// Has `body` the parameters of `general`, and in front of the dims only those of its own?
+bool haveSameParams(const KernelMetadata &general, const KernelMetadata &body, size_t beforeDims) {
+  const size_t own = body.params.size() - general.params.size();
+  if (body.params.size() < general.params.size()) return false;
+  for (size_t i = 0; i < general.params.size(); ++i) {
+    const MetadataParam &p = general.params[i], &q = body.params[i < beforeDims ? i : i + own];
+    if (p.name != q.name || p.kind != q.kind || p.dtype != q.dtype || p.dims != q.dims ||
+        p.strides != q.strides || p.reads != q.reads || p.writes != q.writes)
+      return false;
+  }
+  return true;
+}
+
+size_t countBeforeDims(const KernelMetadata &m) {
+  return static_cast<size_t>(std::ranges::count_if(
+      m.params, [](const MetadataParam &p) { return p.kind != MetadataParam::Kind::Dim; }));
 }
 
 /// Returns why variant `number` of `kernel` cannot run instead of it; "" if it can.
-std::string variantFault(const KernelObject &kernel, size_t number, const KernelObject &variant) {
+std::string variantFault(const KernelObject &kernel, const VariantTable &table, size_t number,
+                         const KernelObject &variant) {
   const KernelMetadata &general = kernel.metadata, &special = variant.metadata;
   if (special.plan.has_value() != general.plan.has_value()) return "one is a kernel, the other a function";
-  if (!special.variants.empty()) return "it has variants of its own";
+  if (&kernel != &variant && !special.variants.empty()) return "it has variants of its own";
   if (special.hasReports()) return "it has reports";
-  if (!haveSameParams(general, special)) return "its parameters are others";
+  if (!haveSameParams(general, special, countBeforeDims(general))) return "its parameters are others";
   for (const auto &[dim, value] : special.specialized) {
     const auto isParam = [&, &dim = dim](const MetadataParam &p) { return p.name == dim; };
     const auto slot =
         static_cast<size_t>(std::ranges::find_if(general.params, isParam) - general.params.begin());
     const bool isGeneral =
         std::ranges::find(general.specialized, std::pair(dim, value)) != general.specialized.end();
-    if (!isGeneral && !kernel.guards.fixes(number, slot, value))
+    if (!isGeneral && !table.fixes(number, slot, value))
       return "it was compiled for " + dim + " = " + std::to_string(value) + ", which is no condition of it";
   }
   return "";
@@ -117,19 +135,36 @@ std::string variantFault(const KernelObject &kernel, size_t number, const Kernel
 
 /// Finds the variants of the module's kernels and functions.
 tsr_status_t bindVariants(ModuleObject &module) {
+  const DeviceContext &device = *module.context->device;
+  const MachineConstants machine = machineConstants(
+      device.info().computeUnits, std::string_view(module.context->backend->name()) == "cpu");
   for (auto &kernel : module.kernels) {
+    if (kernel->metadata.variants.empty()) continue;
     const std::string what = kernel->describe() + ": ";
-    Expected<VariantGuards> guards = VariantGuards::of(kernel->metadata);
-    if (!guards) return fail(TSR_EINVAL, what + guards.error().message);
-    kernel->guards = std::move(*guards);
+    Expected<VariantTable> table = VariantTable::of(kernel->metadata);
+    if (!table) return fail(TSR_EINVAL, "[E_VARIANT] " + what + table.error().message);
+    std::vector<const LaunchPlan *> bodies;
+    std::string pinned;
     for (const MetadataVariant &v : kernel->metadata.variants) {
-      auto found = std::ranges::find_if(module.kernels, [&](auto &k) { return k->metadata.name == v.entry; });
-      const std::string why = found == module.kernels.end()
-                                  ? "the module has no such entry"
-                                  : variantFault(*kernel, kernel->variants.size(), **found);
-      if (!why.empty()) return fail(TSR_EINVAL, what + "variant " + v.entry + ": " + why);
+      const std::string &entry = v.entry.empty() ? kernel->metadata.name : v.entry;
+      auto found = std::ranges::find_if(module.kernels, [&](auto &k) { return k->metadata.name == entry; });
+      const size_t number = bodies.size();
+      std::string why = "the module has no such entry";
+      if (found != module.kernels.end() && (!v.entry.empty() && found->get() == kernel.get()))
+        why = "it has variants of its own";
+      else if (found != module.kernels.end())
+        why = variantFault(*kernel, *table, number, **found);
+      if (why.empty())
+        if (MaybeError error = table->bindBody(number, kernel->metadata, (*found)->metadata))
+          why = error->message;
+      if (!why.empty()) return fail(TSR_EINVAL, "[E_VARIANT] " + what + "variant " + entry + ": " + why);
+      if (v.isPinned) pinned = v.name;
       kernel->variants.push_back(found->get());
+      bodies.push_back(&(*found)->plan);
     }
+    kernel->chooser =
+        std::make_unique<VariantChooser>(std::move(*table), machine, kernel->plan, std::move(bodies),
+                                         countBeforeDims(kernel->metadata), kernel->describe(), pinned);
   }
   return TSR_SUCCESS;
 }
@@ -228,8 +263,8 @@ tsr_status_t createModule(tsr_context_t handle, std::vector<CompiledKernel> kern
         return fail(TSR_EINVAL, "two kernels of the module are named " + kernel->metadata.name);
     object->kernels.push_back(std::move(kernel));
   }
-  if (tsr_status_t status = bindFunctions(*object)) return status;
   if (tsr_status_t status = bindVariants(*object)) return status;
+  if (tsr_status_t status = bindFunctions(*object)) return status;
   context->add(object);
   *module = object->handle();
   return TSR_SUCCESS;

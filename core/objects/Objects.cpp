@@ -18,16 +18,6 @@ void ContextObject::drain() const {
     stream->device->drain();
 }
 
-const KernelObject &KernelObject::choose(const uint64_t *values) const {
-  if (variants.empty()) return *this;
-  int64_t small[LaunchPlan::kSmall];
-  std::vector<int64_t> large(plan.argumentCount() > LaunchPlan::kSmall ? plan.argumentCount() : 0);
-  int64_t *slots = large.empty() ? small : large.data();
-  plan.slots(values, slots);
-  const std::optional<size_t> chosen = guards.choose(slots);
-  return chosen ? *variants[*chosen] : *this;
-}
-
 bool makeStream(ContextObject &context, StreamObject &out, std::string &why) {
   auto below = context.device->createStream(why);
   if (!below) return false;

@@ -2,8 +2,8 @@
 #pragma once
 #include "core/function/FunctionPlan.h"
 #include "core/launch/LaunchPlan.h"
+#include "core/launch/VariantChooser.h"
 #include "core/metadata/KernelMetadata.h"
-#include "core/metadata/Variants.h"
 #include "core/objects/CapturableStream.h"
 #include "core/objects/Handles.h"
 #include "core/objects/Workspace.h"
@@ -76,17 +76,19 @@ struct KernelObject : Object<KernelObject, tsr_kernel_t, HandleKind::Kernel> {
   std::string yaml;
   LaunchPlan plan;
   std::unique_ptr<FunctionPlan> function;     // null: a kernel
-  VariantGuards guards;                       // when each of `variants` runs instead
-  std::vector<const KernelObject *> variants; // of the same module, with the same parameters
+  std::unique_ptr<VariantChooser> chooser;    // null: it has no variants
+  std::vector<const KernelObject *> variants; // of the same module; this object for one without an entry
 
-  /// Returns what runs in a launch with these values, which `plan` has bound: a variant, or this object.
-  const KernelObject &choose(const uint64_t *values) const;
+  /// Returns what a choice runs: a variant, or this object.
+  const KernelObject &body(const VariantChooser::Choice &choice) const {
+    return choice.variant < variants.size() ? *variants[choice.variant] : *this;
+  }
 
   /// "mlp.g0" was generated for the function mlp. It can be found by its name, but a module is never just
   /// such kernels.
   bool isGenerated() const { return metadata.name.find('.') != std::string::npos; }
   /// "kernel gemm", "function mlp"
-  std::string describe() const { return (function ? "function " : "kernel ") + metadata.name; }
+  std::string describe() const { return (metadata.plan ? "function " : "kernel ") + metadata.name; }
 };
 
 struct ModuleObject : Object<ModuleObject, tsr_module_t, HandleKind::Module> {

@@ -311,10 +311,89 @@ TEST(KernelMetadata, HasVariants) {
   EXPECT_EQ(error("{entry: 1v, when: [M == 1]}"), "line 16: variants.entry: '1v' is not a name");
   EXPECT_EQ(error("{entry: v, when: []}"), "line 16: variants.when: a variant has at least one condition");
   EXPECT_EQ(error("{entry: v, when: [M]}"),
-            "line 16: variants.when: 'M': expected a comparison such as N == 64");
+            "line 16: variants.when: [E_VARIANT] variant v: 'M': expected a comparison such as N == 64");
   EXPECT_EQ(error("{entry: v, when: [alpha == 1]}"),
-            "line 16: variants.when: 'alpha == 1': unknown name 'alpha' at column 1");
+            "line 16: variants.when: [E_VARIANT] variant v: 'alpha == 1': unknown name 'alpha' at column 1");
   EXPECT_EQ(error("{entry: v, when: [M == 1], cost: 1}"), "line 16: variants: unknown key 'cost'");
+}
+
+TEST(KernelMetadata, ALaunchHasVariants) {
+  auto withVariants = [](const std::string &variants) {
+    return with("  lanes_per_program: 4096", "  lanes_per_program: 4096\n  variants: [" + variants + "]");
+  };
+  const std::string three =
+      "{name: row, entry: gemm.row, when: {zero: ['mod(M, 8)', K - 64], aligned: {A: 16, B: 64}}, body: "
+      "product.row,"
+      " order: chain, cost: '2 * M * K // fma_f32', params: {rows: 4, kc: 'min(K, l2 // 1024)'}},"
+      "{name: dot, entry: gemm.dot, when: [M <= 4, unit_stride(A)], order: 'split(ceildiv(K, 4096))', "
+      "pinned: true},"
+      "{name: tile, body: tile, order: chain}";
+  const KernelMetadata first = parsed(withVariants(three));
+  EXPECT_NE(first.toYaml().find("    - {name: tile, body: tile, order: chain}"), std::string::npos)
+      << first.toYaml();
+  for (const KernelMetadata &m : {first, parsed(first.toYaml())}) {
+    ASSERT_EQ(m.variants.size(), 3u);
+    const MetadataVariant &row = m.variants[0], &dot = m.variants[1], &tile = m.variants[2];
+    EXPECT_EQ(row.name, "row");
+    EXPECT_EQ(row.entry, "gemm.row");
+    EXPECT_EQ(row.when, (std::vector<std::string>{"mod(M, 8) == 0", "K - 64 == 0", "aligned(A, 16)",
+                                                  "aligned(B, 64)"}));
+    EXPECT_EQ(row.body, "product.row");
+    EXPECT_EQ(row.order, "chain");
+    EXPECT_EQ(row.cost, "2 * M * K // fma_f32");
+    EXPECT_EQ(row.params, (std::vector<std::pair<std::string, std::string>>{{"rows", "4"},
+                                                                            {"kc", "min(K, l2 // 1024)"}}));
+    EXPECT_FALSE(row.isPinned);
+    EXPECT_EQ(dot.order, "split(ceildiv(K, 4096))");
+    EXPECT_TRUE(dot.isPinned);
+    EXPECT_EQ(tile.entry, "");
+    EXPECT_TRUE(tile.when.empty());
+  }
+  auto error = [&](const std::string &variants) { return errorOf(withVariants(variants)); };
+  const std::string where = "line 22: launch.variants";
+  EXPECT_EQ(error("{name: a, entry: b, when: [M == 1]}"),
+            where + ": [E_VARIANT] the last has a condition, so that sizes are left without a variant");
+  EXPECT_EQ(error(""),
+            where + ": [E_VARIANT] the last has a condition, so that sizes are left without a variant");
+  EXPECT_EQ(error("{name: a}, {name: b}"), where + ": [E_VARIANT] it follows a, which has no condition");
+  EXPECT_EQ(error("{name: a, when: [M == 1]}, {name: a}"), where + ": [E_VARIANT] the name a occurs twice");
+  EXPECT_EQ(error("{entry: a}"), where + ": an entry has no name");
+  EXPECT_EQ(error("{name: '1'}"), where + ".name: '1' is not a name");
+  EXPECT_EQ(error("{name: a, entry: '-'}"), where + ".entry: '-' is not a name");
+  EXPECT_EQ(error("{name: a, guard: 1}"), where + ": unknown key 'guard'");
+  EXPECT_EQ(error("{name: a, when: {odd: [M]}}, {name: b}"), where + ".when: unknown key 'odd'");
+  EXPECT_EQ(error("{name: a, pinned: true}"), where + ".pinned: it has no condition");
+  EXPECT_EQ(error("{name: a, when: [M == 1], pinned: maybe}, {name: b}"),
+            where + ".pinned: expected true or false");
+  EXPECT_EQ(error("{name: a, when: [Z == 1]}, {name: b}"),
+            where + ": [E_VARIANT] variant a: 'Z == 1': unknown name 'Z' at column 1");
+  EXPECT_EQ(error("{name: a, when: [M // 0 == 1]}, {name: b}"),
+            where + ": [E_VARIANT] variant a: 'M // 0 == 1': divides by zero");
+  EXPECT_EQ(error("{name: a, when: {aligned: {A: 3}}}, {name: b}"),
+            where +
+                ": [E_VARIANT] variant a: 'aligned(A, 3)': expected a power of two of at most 4096 bytes");
+  EXPECT_EQ(error("{name: a, when: {aligned: {alpha: 4}}}, {name: b}"),
+            where + ": [E_VARIANT] variant a: 'aligned(alpha, 4)': unknown tensor 'alpha'");
+  std::string both = withVariants("{name: a}");
+  both.insert(both.find("tile: {"), "variants: [{entry: v, when: [M == 1]}]\n");
+  EXPECT_EQ(errorOf(both),
+            "line 23: launch.variants: [E_VARIANT] the document has variants outside of launch, too");
+}
+
+TEST(KernelMetadata, AParameterOfABodyHasLimits) {
+  auto limited = [](const std::string &type, const std::string &limits) {
+    return with("{name: steps, kind: scalar, dtype: i32}",
+                "{name: steps, kind: scalar, dtype: " + type + ", limits: " + limits + "}");
+  };
+  for (const KernelMetadata &m :
+       {parsed(limited("i64", "[-1, 512]")), parsed(parsed(limited("i64", "[-1, 512]")).toYaml())})
+    EXPECT_EQ(m.params[5].limits, std::optional(std::pair(int64_t{-1}, int64_t{512})));
+  EXPECT_EQ(errorOf(limited("i32", "[1, 2]")), "line 10: params.steps.limits: only an i64 has limits");
+  EXPECT_EQ(errorOf(limited("i64", "[1]")), "line 10: params.steps.limits: expected [least, most]");
+  EXPECT_EQ(errorOf(limited("i64", "[2, 1]")),
+            "line 10: params.steps.limits: the least is greater than the most");
+  EXPECT_EQ(errorOf(with("{name: M, kind: dim}", "{name: M, kind: dim, limits: [1, 2]}")),
+            "line 11: params.M: a dim has no limits");
 }
 
 TEST(KernelMetadata, RejectsSections) {

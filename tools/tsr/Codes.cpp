@@ -158,6 +158,11 @@ constexpr CodeText toolCodes[] = {
      "That is a defect of Tessera, not of your program. The crash pack named in the message holds what is "
      "needed\n"
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
+    {"W_VARIANT", "a variant that was chosen does not fit a call",
+     "A mapper, or the text of the IR, pinned a variant of a kernel. Its condition does not hold for the "
+     "sizes "
+     "in the\n"
+     "message, so that the general code of the kernel runs. It is reported once for each module."},
     {"W_PLUGIN", "a backend that looked usable is not",
      "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
      "tried. The message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all "

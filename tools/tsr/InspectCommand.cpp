@@ -58,6 +58,38 @@ std::vector<Guard> guardsOf(const KernelMetadata &m) {
   return out;
 }
 
+Json describe(const MetadataVariant &v) {
+  Json out = Json::object();
+  auto add = [&](const char *key, const std::string &value) {
+    if (!value.empty()) out[key] = value;
+  };
+  add("name", v.name);
+  add("entry", v.entry);
+  out["when"] = v.when;
+  add("body", v.body);
+  add("order", v.order);
+  add("cost", v.cost);
+  if (!v.params.empty()) {
+    out["params"] = Json::object();
+    for (const auto &[name, value] : v.params)
+      out["params"][name] = value;
+  }
+  if (v.isPinned) out["pinned"] = true;
+  return out;
+}
+
+/// "row       M == 1    chain    product.row    rows 4", or "rows.v0 if N == 1000" of a function.
+std::string text(const MetadataVariant &v) {
+  const std::string when = fmt::format("{}", fmt::join(v.when, " and "));
+  if (v.name.empty()) return fmt::format("{} if {}", v.entry, when);
+  std::string out =
+      fmt::format("{:<8} {:<24} {:<10} {}", v.name, when.empty() ? "else" : when, v.order, v.body);
+  for (const auto &[name, value] : v.params)
+    out += fmt::format(", {} {}", name, value);
+  if (!v.cost.empty()) out += fmt::format(", cost {}", v.cost);
+  return out + (v.isPinned ? ", pinned" : "");
+}
+
 Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   Json params = Json::array();
   for (const MetadataParam &p : m.params) {
@@ -83,7 +115,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   }
   if (!m.variants.empty()) out["variants"] = Json::array();
   for (const MetadataVariant &v : m.variants)
-    out["variants"].push_back({{"entry", v.entry}, {"when", v.when}});
+    out["variants"].push_back(describe(v));
   out["fallbacks"] = m.fallbacks;
   if (m.plan) {
     Json steps = Json::array();
@@ -119,7 +151,7 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
     out +=
         fmt::format("    guard        {}{}{}\n", guard.condition, guard.says.empty() ? "" : ": ", guard.says);
   for (const MetadataVariant &v : m.variants)
-    out += fmt::format("    variant      {} if {}\n", v.entry, fmt::join(v.when, " and "));
+    out += "    variant      " + text(v) + "\n";
   std::vector<std::string> tile;
   for (const auto &[name, value] : m.tile)
     tile.push_back(fmt::format("{}={}", name, value));

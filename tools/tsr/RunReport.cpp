@@ -1,4 +1,5 @@
 #include "tools/tsr/RunReport.h"
+#include "core/launch/HostMachine.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/Variants.h"
 #include <algorithm>
@@ -69,18 +70,82 @@ std::string textOf(const Json &grid) {
   return text.empty() ? "1" : text;
 }
 
-/// Returns the variant that the run chose, as the runtime does; null: the general code.
-const MetadataVariant *variantOf(const KernelMetadata &m, const Binding &binding) {
-  const auto [names, values] = integersOf(binding);
-  std::vector<int64_t> slots; // by parameter
-  for (const MetadataParam &p : m.params) {
-    auto named = std::ranges::find(names, p.name);
-    slots.push_back(named == names.end() ? 0 : values[static_cast<size_t>(named - names.begin())]);
+/// The variant that a launch chose.
+struct Chosen {
+  std::string kernel; // "f.g0"
+  MetadataVariant variant;
+  std::vector<std::pair<std::string, int64_t>> dims; // of the kernel
+  int64_t predictedNs = -1;
+
+  /// "row"; a function's variant is named by its entry.
+  const std::string &name() const { return variant.name.empty() ? variant.entry : variant.name; }
+};
+
+/// Returns the variant that a launch with these parameters chooses, as the runtime does; nullopt: the entry
+/// itself. Tensors count as aligned as allocations are.
+std::optional<Chosen> chosenVariant(const Session &session, const KernelMetadata &m,
+                                    std::vector<int64_t> slots) {
+  Expected<VariantTable> table = VariantTable::of(m);
+  if (!table || table->empty()) return std::nullopt; // a faulty one would not have been loaded
+  for (size_t i = 0; i < m.variants.size(); ++i) {
+    KernelMetadata body;
+    std::string reason;
+    if (m.variants[i].entry.empty()) continue;
+    if (!KernelMetadata::fromYaml(session.metadata(m.variants[i].entry), body, reason) ||
+        table->bindBody(i, m, body))
+      return std::nullopt;
   }
-  Expected<VariantGuards> guards = VariantGuards::of(m);
-  if (!guards) return nullptr; // then it would not have been loaded
-  const std::optional<size_t> chosen = guards->choose(slots.data());
-  return chosen ? &m.variants[*chosen] : nullptr;
+  const tsr_device_info_t &d = session.device();
+  const MachineConstants machine = machineConstants(d.compute_units, std::string_view(d.backend) == "cpu");
+  slots.insert(slots.end(), machine.begin(), machine.end());
+  const std::optional<VariantTable::Choice> choice = table->choose(slots.data());
+  if (!choice) return std::nullopt;
+  Chosen out{m.name, m.variants[choice->variant], {}, choice->predictedNs};
+  for (size_t i = 0; i < m.params.size(); ++i)
+    if (m.params[i].kind == MetadataParam::Kind::Dim) out.dims.emplace_back(m.params[i].name, slots[i]);
+  return out;
+}
+
+/// The values of `m`'s parameters, by name; those of tensors are addresses.
+std::vector<int64_t> slotsOf(const KernelMetadata &m, const Integers &integers) {
+  constexpr int64_t kAddress = 64;
+  std::vector<int64_t> slots;
+  for (const MetadataParam &p : m.params) {
+    auto named = std::ranges::find(integers.names, p.name);
+    slots.push_back(named == integers.names.end()
+                        ? kAddress
+                        : integers.slots[static_cast<size_t>(named - integers.names.begin())]);
+  }
+  return slots;
+}
+
+/// The variants that the steps of a function chose, in their order.
+std::vector<Chosen> variantsOfSteps(const Session &session, const KernelMetadata &function,
+                                    const Integers &integers) {
+  std::vector<Chosen> out;
+  for (const PlanStep &step : function.plan->steps) {
+    KernelMetadata kernel;
+    std::string reason;
+    if (step.isLibraryCall || !KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
+      continue;
+    std::vector<int64_t> slots = slotsOf(kernel, {});
+    for (size_t i = 0; i < kernel.params.size() && i < step.args.size(); ++i) {
+      IndexExpr expr;
+      if (kernel.params[i].kind != MetadataParam::Kind::Tensor &&
+          kernel.params[i].kind != MetadataParam::Kind::Result &&
+          IndexExpr::parse(step.args[i], integers.names, expr, reason))
+        (void)expr.evaluate(integers.slots.data(), slots[i]);
+    }
+    if (auto chosen = chosenVariant(session, kernel, std::move(slots))) out.push_back(std::move(*chosen));
+  }
+  return out;
+}
+
+/// "row of f.g0 (M=1 N=64 K=32), 12.1 us predicted"
+std::string describe(const Chosen &c) {
+  std::string text = fmt::format("{} of {} ({})", c.name(), c.kernel, list(c.dims));
+  if (c.predictedNs >= 0) text += fmt::format(", {} predicted", duration(double(c.predictedNs) * 1e-9));
+  return text;
 }
 
 /// The metadata of what a run ran.
@@ -88,7 +153,8 @@ struct Ran {
   KernelMetadata entry; // that was launched
   KernelMetadata body;  // the entry, or the variant it chose
   bool isVariant = false;
-  std::string when; // the variant's conditions
+  std::string when;           // the variant's conditions
+  std::vector<Chosen> chosen; // by the kernels that were launched
 };
 
 Expected<Ran> readRan(const Session &session, const Binding &binding) {
@@ -96,12 +162,18 @@ Expected<Ran> readRan(const Session &session, const Binding &binding) {
   std::string reason;
   if (!KernelMetadata::fromYaml(session.metadata(), ran.entry, reason)) return Error{"", reason, ""};
   ran.body = ran.entry;
-  const MetadataVariant *chosen = variantOf(ran.entry, binding);
-  if (!chosen) return ran;
-  ran.isVariant = true;
-  ran.when = fmt::format("{}", fmt::join(chosen->when, " and "));
-  if (!KernelMetadata::fromYaml(session.metadata(chosen->entry), ran.body, reason))
+  const Integers integers = integersOf(binding);
+  const std::optional<Chosen> chosen = chosenVariant(session, ran.entry, slotsOf(ran.entry, integers));
+  if (chosen && !chosen->variant.entry.empty() &&
+      !KernelMetadata::fromYaml(session.metadata(chosen->variant.entry), ran.body, reason))
     return Error{"", reason, ""};
+  if (chosen && ran.entry.plan) {
+    ran.isVariant = true;
+    ran.when = fmt::format("{}", fmt::join(chosen->variant.when, " and "));
+  } else if (chosen) {
+    ran.chosen = {*chosen};
+  }
+  if (ran.body.plan) ran.chosen = variantsOfSteps(session, ran.body, integers);
   return ran;
 }
 
@@ -140,13 +212,15 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
     text += fmt::format("kernel       {} for {}, numerics {}\n", ran->entry.name, m.target, m.numerics);
     if (ran->isVariant)
       text += fmt::format("variant      {}, for {}\n", m.name, ran->when);
-    else if (!m.variants.empty())
+    else if (m.plan && !m.variants.empty())
       text += fmt::format("variant      none of {} fits: the general code\n", m.variants.size());
     if (m.plan)
       text += fmt::format("plan         {} launches, {} temporaries\n", m.plan->steps.size(),
                           m.plan->buffers.size());
     else
       text += fmt::format("grid         {} programs\n", textOf(gridOf(m, binding)));
+    for (const Chosen &c : ran->chosen)
+      text += fmt::format("variant      {}\n", describe(c));
     for (const MetadataDecision &d : m.decisions)
       text += fmt::format("decision     {}\n", describe(d));
     text += fmt::format("tile         {}\n", list(m.tile));
@@ -183,7 +257,13 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     if (m.permits) j["permits"] = permissionNames(*m.permits);
     j["tile"] = objectOf(m.tile);
     j["specialized"] = objectOf(m.specialized);
-    if (!ran->entry.variants.empty()) j["variant"] = ran->isVariant ? Json(m.name) : Json();
+    if (ran->entry.plan && !ran->entry.variants.empty())
+      j["variant"] = ran->isVariant ? Json(m.name) : Json();
+    for (const Chosen &c : ran->chosen) {
+      Json one = {{"kernel", c.kernel}, {"variant", c.name()}, {"dims", objectOf(c.dims)}};
+      if (c.predictedNs >= 0) one["predicted_ns"] = c.predictedNs;
+      j["variants"].push_back(std::move(one));
+    }
     if (m.plan)
       j["launches"] = m.plan->steps.size();
     else
