@@ -10,6 +10,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "numerics/DType.h"
+#include "numerics/NumericsProfile.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -60,6 +61,28 @@ struct TileRequest {
   bool transposes = false;              // reads a tensor in another order than it writes
 };
 
+/// The fusion group that may have variants. Proposals name its extents: M, N, K and B (the product of the
+/// batch axes) of a product; rows, columns and, of a reduction or scan, reduced of other groups. Absent
+/// extents are known only at launch; those in `hints` only are likely.
+struct VariantRequest {
+  schedule::GroupOp group; // has a tile
+  NumericsPermissions permits;
+  std::vector<std::pair<std::string, std::optional<int64_t>>> extents; // constants, or likely values
+  bool isForCall = false; // the extents are those of the one call that is compiled for
+  std::optional<int64_t> extent(llvm::StringRef name) const {
+    for (const auto &[known, value] : extents)
+      if (known == name) return value;
+    return std::nullopt;
+  }
+};
+
+/// A proposed variant, as text: see #schedule.variant. `when` and the values of `params` use the names of a
+/// VariantRequest, machine constants and tensors (in0, out0). A condition that is known to hold is left out.
+struct VariantProposal {
+  std::string name, when, body, order, cost;
+  std::vector<std::pair<std::string, std::string>> params;
+};
+
 /// Machine code of one compilation, before it is linked with that of others.
 struct CodeUnit {
   std::vector<std::string> objects; // returned by Target::emitObjects
@@ -83,6 +106,17 @@ public:
   /// Proposes tile extents for a fusion group, in the order of its kind (ScheduleOps.td). A user, a mapper or
   /// a tuner may change them in the IR; correctness never depends on them.
   virtual llvm::SmallVector<int64_t> proposeTile(const TileRequest &) const = 0;
+
+  /// Proposes the variants of a group's kernel, the last without condition; none: the group has one body, the
+  /// tile program.
+  virtual std::vector<VariantProposal> proposeVariants(const VariantRequest &) const { return {}; }
+  /// Emits the kernel `name` of a variant whose body is not "tile": a schedule.kernel in front of the group's
+  /// function, with the parameters of the group's kernel in the order of decision D15, and in front of the
+  /// dims an i64 scalar with `limits` (compiler/tile/IR/KernelVariants.h) for each parameter of the body. The
+  /// last variant has no such scalars: its kernel computes the values. `dims` receives the kernel's dims.
+  virtual mlir::LogicalResult buildBody(schedule::GroupOp group, schedule::VariantAttr variant,
+                                        llvm::StringRef name,
+                                        llvm::SmallVectorImpl<mlir::Attribute> &dims) const;
 
   /// Phase 7: adds the passes that lower a module of tile.kernel operations to one target.module in the LLVM
   /// dialect.

@@ -82,4 +82,12 @@ Expected<const Target *> findTarget(llvm::StringRef text) {
   return (found[text] = std::move(*parsed)).get();
 }
 
+mlir::LogicalResult Target::buildBody(schedule::GroupOp group, schedule::VariantAttr variant, llvm::StringRef,
+                                      llvm::SmallVectorImpl<mlir::Attribute> &) const {
+  return group.emitError() << "TSR_UNIMPLEMENTED: body " << variant.getBody() << " of variant "
+                           << variant.getName() << " of a group of kind "
+                           << schedule::stringifyGroupKind(group.getKind()) << " is not built on target "
+                           << name();
+}
+
 } // namespace tessera::codegen

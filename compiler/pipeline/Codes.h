@@ -19,6 +19,14 @@ inline constexpr frontend::DiagnosticInfo kPipelineCodes[] = {
      "tsr compile FILE.mlir takes what --emit graph, schedule and tile write, edited or not. The message "
      "names the "
      "operation and the rule; docs/ir describes every operation."},
+    {"E_VARIANT", "a list of variants cannot be chosen from",
+     "The message names the variant and the fault: a name that is no dim, scalar or machine constant, a "
+     "division "
+     "by 0, a parameter outside of the limits of its body, a last variant with a condition, so that sizes "
+     "are "
+     "left without one, or a choice between orders of summation that the numerics profile does not permit. "
+     "docs/mappers.md describes the parts of a variant. The same list is checked in Schedule IR and where a "
+     "bundle is loaded."},
     {"E_IR_SIZE", "the program becomes too much code",
      "Tiles become loops, so that their size costs no code; but every operation that is written, in each "
      "helper "

@@ -220,6 +220,9 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
         toFile(options_.supplied.pieces, c.file, c.line);
       }
       c.variants = {schedule::kTile.str()};
+      if (auto group = op->getParentOfType<schedule::GroupOp>(); group && group.getVariants())
+        for (auto v : group.getVariants()->getAsRange<schedule::VariantAttr>())
+          c.variants.push_back(v.getName().str());
       std::string why = schedule::whyNoLibrary(function, *target_);
       if (why.empty() && schedule::gemmCallOf(op, why))
         c.variants.push_back(schedule::kBlas.str());

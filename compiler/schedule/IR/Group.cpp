@@ -1,5 +1,6 @@
 // The rules of schedule.group, which a schedule edited by hand must obey.
 #include "compiler/schedule/IR/GroupSpace.h"
+#include "compiler/schedule/IR/GroupVariants.h"
 #include "compiler/schedule/IR/LibraryVariant.h"
 
 using namespace mlir;
@@ -12,25 +13,47 @@ constexpr int64_t kMaxTileElements = 1 << 18;
 
 static size_t tileRank(GroupKind kind) { return kind == GroupKind::Matmul ? 3 : 2; }
 
-LogicalResult GroupOp::verify() {
-  if (getTile().size() != tileRank(getKind()))
-    return emitOpError() << "of kind " << stringifyGroupKind(getKind()) << " needs tile to have "
-                         << tileRank(getKind()) << " extents, found " << getTile().size();
-  if (StringRef variant = getVariant().value_or(kTile); variant != kTile && variant != kBlas)
-    return emitOpError() << "has the variant \"" << variant << "\"; the variants are \"tile\" and \"blas\"";
-  else if (variant == kBlas && getKind() != GroupKind::Matmul)
-    return emitOpError() << "of kind " << stringifyGroupKind(getKind())
-                         << " has no variant \"blas\", which computes matrix products";
-  for (auto [i, extent] : llvm::enumerate(getTile())) {
+LogicalResult tessera::schedule::verifyTile(GroupOp group, ArrayRef<int64_t> tile) {
+  if (tile.size() != tileRank(group.getKind()))
+    return group.emitOpError() << "of kind " << stringifyGroupKind(group.getKind()) << " needs tile to have "
+                               << tileRank(group.getKind()) << " extents, found " << tile.size();
+  for (auto [i, extent] : llvm::enumerate(tile)) {
     if (extent < 1 || extent > kMaxTileElements)
-      return emitOpError() << "has " << extent << " as extent " << i << " of its tile; extents are 1 to "
-                           << kMaxTileElements;
-    for (int64_t other : getTile().drop_front(i + 1))
+      return group.emitOpError() << "has " << extent << " as extent " << i
+                                 << " of its tile; extents are 1 to " << kMaxTileElements;
+    for (int64_t other : tile.drop_front(i + 1))
       if (extent * other > kMaxTileElements)
-        return emitOpError() << "has a tile of " << extent << "x" << other << " elements; at most "
-                             << kMaxTileElements << " fit a program";
+        return group.emitOpError() << "has a tile of " << extent << "x" << other << " elements; at most "
+                                   << kMaxTileElements << " fit a program";
   }
   return success();
+}
+
+/// The parts of a reduced axis are walked in whole tiles.
+static LogicalResult verifyParts(GroupOp group, const GroupSpace &space, ArrayRef<int64_t> tile) {
+  if (!space.parts()) return success();
+  const int64_t extent = tile[*space.reducedAxis() == space.tileAxes().second ? 1 : 0];
+  if (*space.parts() % extent == 0) return success();
+  return group.emitOpError() << "reduces parts of " << *space.parts() << " elements by tiles of " << extent
+                             << ", which do not divide them";
+}
+
+LogicalResult GroupOp::verify() {
+  if (failed(verifyTile(*this, getTile()))) return failure();
+  const StringRef variant = getVariant().value_or(kTile);
+  if (variant == kBlas && getKind() != GroupKind::Matmul)
+    return emitOpError() << "of kind " << stringifyGroupKind(getKind())
+                         << " has no variant \"blas\", which computes matrix products";
+  if (variant == kTile || variant == kBlas) return success();
+  if (getVariants())
+    for (auto v : getVariants()->getAsRange<VariantAttr>())
+      if (v.getName() == variant) return success();
+  InFlightDiagnostic diagnostic = emitOpError() << "has the variant \"" << variant << "\"; the variants are "
+                                                << "\"tile\"";
+  if (getVariants())
+    for (auto v : getVariants()->getAsRange<VariantAttr>())
+      diagnostic << ", " << v.getName();
+  return diagnostic << " and \"blas\"";
 }
 
 /// A library computes only the product of two inputs.
@@ -71,12 +94,10 @@ LogicalResult GroupOp::verifyRegions() {
   if (space.kind() != getKind())
     return emitOpError() << "says " << stringifyGroupKind(getKind()) << " but its operations make it "
                          << stringifyGroupKind(space.kind());
-  if (space.parts()) {
-    const int64_t extent = getTile()[*space.reducedAxis() == space.tileAxes().second ? 1 : 0];
-    if (*space.parts() % extent != 0)
-      return emitOpError() << "reduces parts of " << *space.parts() << " elements by tiles of " << extent
-                           << ", which do not divide them";
-  }
+  if (failed(verifyVariants(*this)) || failed(verifyParts(*this, space, getTile()))) return failure();
+  if (getVariants())
+    for (auto v : getVariants()->getAsRange<VariantAttr>())
+      if (v.getBody() == kTileBody && failed(verifyParts(*this, space, tileOf(*this, v)))) return failure();
   for (Value value : yield.getValues())
     if (!space.holds(value)) return yield.emitOpError() << "gives a value that the group does not compute";
   return verifyLibraryCall(*this);

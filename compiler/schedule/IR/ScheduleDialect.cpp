@@ -4,16 +4,24 @@
 #include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tessera::schedule;
 
 #include "compiler/schedule/IR/ScheduleDialect.cpp.inc"
 #include "compiler/schedule/IR/ScheduleEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/schedule/IR/ScheduleAttrs.cpp.inc"
 #define GET_OP_CLASSES
 #include "compiler/schedule/IR/ScheduleOps.cpp.inc"
 
 void ScheduleDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/schedule/IR/ScheduleAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "compiler/schedule/IR/ScheduleOps.cpp.inc"

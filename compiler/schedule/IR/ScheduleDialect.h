@@ -2,13 +2,34 @@
 #pragma once
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "core/metadata/Guard.h"
+#include "core/metadata/OrderClass.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <optional>
 #include <string>
 #include <vector>
 
+namespace tessera {
+
+inline llvm::hash_code hash_value(const OrderClass &order) { return llvm::hash_value(order.text()); }
+
+namespace schedule {
+
+/// The condition of a variant, with free guards.
+struct Condition {
+  std::vector<Guard> guards;
+  std::string text() const { return textOf(guards); }
+  bool operator==(const Condition &) const = default;
+};
+inline llvm::hash_code hash_value(const Condition &when) { return llvm::hash_value(when.text()); }
+
+} // namespace schedule
+} // namespace tessera
+
 #include "compiler/schedule/IR/ScheduleDialect.h.inc"
 #include "compiler/schedule/IR/ScheduleEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "compiler/schedule/IR/ScheduleAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "compiler/schedule/IR/ScheduleOps.h.inc"
 

@@ -3,6 +3,7 @@
 #define TESSERA_SCHEDULE_OPS
 include "mlir/IR/OpBase.td"
 include "compiler/tile/IR/TileParams.td"
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -39,6 +40,7 @@ def Schedule_Dialect : Dialect {
     "::mlir::IntegerAttr":$stages, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
     "::mlir::DictionaryAttr":$variants, "::mlir::IntegerAttr":$choice, "::mlir::DictionaryAttr":$decision);
   let hasOperationAttrVerify = 1;
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tessera::graph::GraphDialect", "::tessera::tile::TileDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -122,6 +124,29 @@ def Schedule_GroupKind : I32EnumAttr<"GroupKind", "how a fusion group runs", [
   let cppNamespace = "::tessera::schedule";
 }
 
+def Schedule_VariantAttr : AttrDef<Schedule_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "a body of a group's kernel, and the sizes that it runs for";
+  let description = [{
+    `#schedule.variant<"short", when = "N <= 128 and aligned(in0, 64)", body = "tile", order = tiles("128"), params =
+    {columns = 128, rows = 32}, cost = "M * N // 4">`. The parts in this order; `when`, `params` and `cost` may be absent.
+
+    `when` is a condition (core/metadata/Guard.h) over the dims of the group's tensors, machine constants (`cores`, `l1`,
+    `l2`, `l3`, ...) and the group's tensors, which are in0, in1, ... and out0, out1, ... `cost` is a time in nanoseconds over
+    the same names. `order` is the class of the order of sums: `exact`, `chain`, `leaves`, `lanes64`, `dot`,
+    `split("N")` or `tiles("N")`. `params` are the parameters of the body, integers or texts of expressions.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name,
+                        AttrParameter<"::tessera::schedule::Condition", "when it runs",
+                                      "const ::tessera::schedule::Condition &">:$when,
+                        "::mlir::StringAttr":$body,
+                        AttrParameter<"::tessera::OrderClass", "order of sums", "const ::tessera::OrderClass &">:$order,
+                        "::mlir::DictionaryAttr":$params, "::tessera::tile::IndexExprAttr":$cost);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Schedule_VariantArray : TypedArrayAttrBase<Schedule_VariantAttr, "array of #schedule.variant">;
+
 def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, HasParent<"::tessera::graph::FuncOp">]> {
   let summary = "operations of a graph function that run as one kernel";
   let description = [{
@@ -145,11 +170,15 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     `variant` says what computes the group: "tile" (also without the attribute), the tile program of the group, or, for
     a `matmul` without anything else in it, "blas", a call of the host's BLAS (f32 and f64 on the CPU, in the numerics
     profiles fast and standard). Where a mapper chose it, `schedule.decision` says so and goes into the metadata.
+    `variants` are the bodies that the group's kernel has, of which a launch runs one: the first whose condition holds, or
+    the one of the least cost if all of them have costs. The last one has no condition. `variant = "NAME"` pins one of
+    them. A body "tile" is the tile program with the extents of `params`, or those of `tile`; the kernels of other bodies
+    are made by the target.
     Operations may be moved between groups, groups split or joined, and tiles changed, as long as the verifier agrees.
   }];
   let arguments = (ins Schedule_GroupKind:$kind, Variadic<AnyType>:$inputs, DenseI64ArrayAttr:$tile,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages,
-                       OptionalAttr<StrAttr>:$variant);
+                       OptionalAttr<StrAttr>:$variant, OptionalAttr<Schedule_VariantArray>:$variants);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

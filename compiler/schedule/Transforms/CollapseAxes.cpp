@@ -130,7 +130,7 @@ void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target
       inputs.push_back(
           reshaped(b, group.getLoc(), group.getInputs()[arg.getArgNumber()], flat(arg.getType())));
   auto collapsed = GroupOp::create(b, group.getLoc(), TypeRange(result), group.getKind(), inputs,
-                                   group.getTile(), IntegerAttr(), StringAttr());
+                                   group.getTile(), IntegerAttr(), StringAttr(), ArrayAttr());
   Block &body = collapsed.getBody().emplaceBlock();
   IRMapping map;
   size_t next = 0;
@@ -194,7 +194,7 @@ void collapseAxes(GroupOp group, graph::FuncOp function, const codegen::Target &
     inputs.push_back(reshaped(b, group.getLoc(), input, flatInput(arg)));
   SmallVector<Type> results = llvm::map_to_vector(group.getResultTypes(), flat);
   auto collapsed = GroupOp::create(b, group.getLoc(), results, group.getKind(), inputs, group.getTile(),
-                                   IntegerAttr(), StringAttr());
+                                   IntegerAttr(), StringAttr(), ArrayAttr());
   Block &body = collapsed.getBody().emplaceBlock();
   IRMapping map;
   for (auto [old, input] : llvm::zip_equal(group.getBody().front().getArguments(), inputs))

@@ -11,11 +11,12 @@
 // (GroupSpace) and everything else it reads has been computed before that group. Each group is therefore at
 // the point where its last input is known. An operation that only reductions read joins them rather than a
 // product's epilogue, which would have to store it. A cast to a wider type is computed in each group that
-// reads it: loading the narrow tensor is cheaper than storing and loading the wide one. Finally, elementwise
-// groups of whole tensors are collapsed to one axis.
+// reads it: loading the narrow tensor is cheaper than storing and loading the wide one. Then elementwise
+// groups of whole tensors are collapsed to one axis, and the target proposes variants of each group.
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/Passes.h"
+#include "compiler/schedule/Transforms/ProposeVariants.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/schedule/Transforms/Variants.h"
 #include "mlir/IR/IRMapping.h"
@@ -295,7 +296,7 @@ private:
     Location loc = FusedLoc::get(b_.getContext(), opLocations);
     auto group =
         GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                        chooseTile(node.space, function_, target_), IntegerAttr(), StringAttr());
+                        chooseTile(node.space, function_, target_), IntegerAttr(), StringAttr(), ArrayAttr());
     if (StringRef variant = variantOf(node); !variant.empty()) {
       group.setVariant(variant);
       group->setAttr(schedule::kDecision, node.ops.front()->getAttr(schedule::kDecision));
@@ -343,9 +344,12 @@ struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
     }
     const codegen::Target &known = **found;
     if (failed(GroupFormation(getOperation(), known).run())) return signalPassFailure();
-    if (!known.capabilities().collapsesAxes) return;
-    for (GroupOp group : llvm::to_vector(getOperation().getBody().front().getOps<GroupOp>()))
-      collapseAxes(group, getOperation(), known);
+    Block &body = getOperation().getBody().front();
+    if (known.capabilities().collapsesAxes)
+      for (GroupOp group : llvm::to_vector(body.getOps<GroupOp>()))
+        collapseAxes(group, getOperation(), known);
+    for (auto group : body.getOps<GroupOp>())
+      if (failed(proposeVariants(group, getOperation(), known))) return signalPassFailure();
   }
 };
 

@@ -9,9 +9,11 @@
 //   %1 = schedule.group matmul(%x, %w) {variant = "blas"}   ->
 //   %1 = graph.library_call "blas.gemm.f32.nn"(%x, %w) dims ["M", "K", "N"]
 #include "compiler/schedule/IR/FunctionVariants.h"
+#include "compiler/schedule/IR/GroupVariants.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/Variants.h"
+#include "compiler/tile/IR/KernelVariants.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEOUTLINE
@@ -35,7 +37,7 @@ struct ScheduleOutline : impl::ScheduleOutlineBase<ScheduleOutline> {
     for (graph::FuncOp function : functions) {
       for (auto group : llvm::to_vector(function.getBody().front().getOps<GroupOp>()))
         if (failed(group.getVariant() == kBlas ? callLibrary(function, group, **found)
-                                               : outline(function, group)))
+                                               : outline(function, group, **found)))
           return signalPassFailure();
       for (auto launch : function.getBody().front().getOps<graph::LaunchOp>()) {
         if (failed(bindDims(launch, /*isFunction=*/static_cast<bool>(function.getParamsAttr()))))
@@ -161,7 +163,7 @@ private:
 
   /// Returns the kernel of `group`: that of an identical group of the function (the layers of a model are
   /// identical) or of one that it is a variant of, or a new one.
-  FailureOr<Outlined> kernelOf(graph::FuncOp function, GroupOp group) {
+  FailureOr<Outlined> kernelOf(graph::FuncOp function, GroupOp group, const codegen::Target &target) {
     size_t own = 0;
     for (const Outlined &other : outlined_) {
       auto owner = other.group->getParentOfType<graph::FuncOp>();
@@ -171,9 +173,44 @@ private:
         return Outlined{group, other.kernel, other.dims};
     }
     Outlined made{group, function.getSymName().str() + ".g" + std::to_string(own), {}};
-    if (failed(GroupProgram(group, made.kernel).build(made.dims))) return failure();
+    if (failed(buildBodies(group, target, made))) return failure();
     outlined_.push_back(made);
     return made;
+  }
+
+  /// Builds one body of a group as the kernel `name`.
+  LogicalResult buildBody(GroupOp group, VariantAttr variant, StringRef name, const codegen::Target &target,
+                          SmallVectorImpl<Attribute> &dims) {
+    if (variant && variant.getBody() != kTileBody) return target.buildBody(group, variant, name, dims);
+    const SmallVector<int64_t> tile(group.getTile());
+    if (variant) group.setTile(tileOf(group, variant));
+    const LogicalResult built = GroupProgram(group, name).build(dims);
+    group.setTile(tile);
+    return built;
+  }
+
+  /// Builds the kernel of a group, and one for each other variant that a launch may choose.
+  LogicalResult buildBodies(GroupOp group, const codegen::Target &target, Outlined &made) {
+    tessera::Expected<std::vector<MetadataVariant>> chosen = launchVariants(group, made.kernel);
+    if (!chosen) return group.emitOpError() << chosen.error().message;
+    ArrayAttr variants = group.getVariantsAttr();
+    auto last = variants ? cast<VariantAttr>(variants.getValue().back()) : VariantAttr();
+    if (failed(buildBody(group, last, made.kernel, target, made.dims))) return failure();
+    if (chosen->empty()) return success();
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(group->getParentOp(),
+                                                                 StringAttr::get(&getContext(), made.kernel));
+    kernel->setAttr(tile::kVariants, tile::describeVariants(&getContext(), *chosen));
+    for (const MetadataVariant &v : *chosen) {
+      if (v.entry.empty()) continue;
+      const auto *of =
+          llvm::find_if(variants, [&](Attribute a) { return cast<VariantAttr>(a).getName() == v.name; });
+      SmallVector<Attribute> dims;
+      if (failed(buildBody(group, cast<VariantAttr>(*of), v.entry, target, dims))) return failure();
+      if (dims != made.dims)
+        return group.emitOpError() << "the kernel of variant \"" << v.name
+                                   << "\" has other dims than the general one";
+    }
+    return success();
   }
 
   /// Records in the metadata who chose. If the schedule was edited to another choice, the text did.
@@ -205,9 +242,9 @@ private:
     return success();
   }
 
-  LogicalResult outline(graph::FuncOp function, GroupOp group) {
+  LogicalResult outline(graph::FuncOp function, GroupOp group, const codegen::Target &target) {
     size_t before = outlined_.size();
-    FailureOr<Outlined> made = kernelOf(function, group);
+    FailureOr<Outlined> made = kernelOf(function, group, target);
     if (failed(made)) return failure();
     bool isNew = outlined_.size() > before;
 

@@ -1,5 +1,6 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/IR/KernelChecks.h"
+#include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "core/metadata/Reports.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,6 +50,9 @@ MetadataParam describe(tile::ParamAttr attribute) {
   param.strides = strings(attribute.getStrides());
   param.reads = tile::reads(attribute.getAccess());
   param.writes = tile::writes(attribute.getAccess());
+  auto limits = attribute.getPolicy() ? attribute.getPolicy().getAs<DenseI64ArrayAttr>(tile::kLimits)
+                                      : DenseI64ArrayAttr();
+  if (limits && limits.size() == 2) param.limits = {limits[0], limits[1]};
   if (auto value = dyn_cast_if_present<FloatAttr>(attribute.getDefaultValue()))
     param.defaultValue = value.getValueAsDouble();
   if (auto value = dyn_cast_if_present<IntegerAttr>(attribute.getDefaultValue()))
@@ -134,6 +138,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   if (ArrayAttr checks = tile::checksOf(kernel))
     for (auto check : checks.getAsRange<DictionaryAttr>())
       m.checks.push_back({check.getAs<StringAttr>("value").str(), check.getAs<StringAttr>("says").str()});
+  m.variants = tile::variantsOf(kernel);
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
   m.epilogue = strings(kernel.getEpilogueAttr());
   m.fallbacks = strings(kernel.getFallbacksAttr());

@@ -30,6 +30,7 @@ def Tile_Dialect : Dialect {
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
     | `tile.checks` | kernels | what a launch checks: dictionaries with the strings `value`, an expression of dims and integer scalars that must not be negative, and `says` |
+    | `tile.variants` | kernels | the bodies among which a launch chooses: dictionaries with the parts of `launch.variants` of the kernel metadata |
   }];
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,

@@ -1,6 +1,7 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -71,6 +72,8 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(list && llvm::all_of(list, isCheck) && paramsOf(op),
                  "an array of {says, value} on a kernel");
   }
+  if (name == kVariants)
+    return check(isVariantList(value) && paramsOf(op), "an array of variants on a kernel");
   return refuseAttribute(op, attribute, "");
 }
 

@@ -1,0 +1,135 @@
+#include "compiler/schedule/Transforms/ProposeVariants.h"
+#include "compiler/schedule/IR/GroupVariants.h"
+#include "compiler/schedule/IR/LibraryVariant.h"
+#include "compiler/schedule/Transforms/TileSizes.h"
+#include "compiler/tile/IR/Profiles.h"
+
+using namespace mlir;
+
+namespace tessera::schedule {
+namespace {
+
+using Tensor = graph::TensorType;
+
+/// Turns the proposals for one group into attributes; lives for one group.
+class Proposals {
+public:
+  Proposals(GroupOp group, graph::FuncOp function)
+      : group_(group), function_(function), b_(group.getContext()) {}
+
+  codegen::VariantRequest request() {
+    codegen::VariantRequest out{group_, permitsOf(function_).value_or(NumericsPermissions{}), {}, false};
+    out.isForCall = function_->hasAttr(kHints);
+    GroupSpace space;
+    for (Operation &op : group_.getBody().front().without_terminator())
+      if (!op.hasTrait<OpTrait::ConstantLike>()) (void)space.add(&op);
+    Tensor type = space.space();
+    auto [rows, columns] = space.tileAxes();
+    if (group_.getKind() == GroupKind::Matmul) {
+      auto product = *group_.getBody().front().getOps<graph::MatmulOp>().begin();
+      Tensor a = product.getA().getType();
+      name("K", a, a.getRank() - (product.getTransA() ? 2 : 1), out);
+      rows = type.getRank() - 2;
+      columns = type.getRank() - 1;
+      name("M", type, rows, out);
+      name("N", type, columns, out);
+    } else {
+      name("rows", type, rows, out);
+      name("columns", type, type.getRank() == 0 ? -1 : columns, out);
+      if (auto reduced = space.reducedAxis()) name("reduced", type, *reduced, out);
+    }
+    std::vector<IndexExpr> others;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (axis != rows && axis != columns && axis != space.reducedAxis())
+        others.push_back(type.getExtent(axis));
+    from_.push_back(IndexExpr::symbol("B"));
+    to_.push_back(IndexExpr::product(others).value_or(IndexExpr::constant(1)));
+    out.extents.emplace_back("B", to_.back().asConstant());
+    return out;
+  }
+
+  /// The attributes; null: the group has one body.
+  tessera::Expected<ArrayAttr> attributes(const std::vector<codegen::VariantProposal> &proposals) const {
+    SmallVector<Attribute> out;
+    for (const codegen::VariantProposal &p : proposals) {
+      Condition when;
+      bool isPossible = true;
+      if (!p.when.empty()) {
+        tessera::Expected<std::vector<Guard>> guards = Guard::parseAll(p.when);
+        if (!guards) return guards.error();
+        for (const Guard &guard : *guards) {
+          tessera::Expected<Guard> named = guard.replace(from_, to_);
+          if (!named) return named.error();
+          const std::optional<bool> known = named->asConstant();
+          if (!known) when.guards.push_back(std::move(*named));
+          isPossible &= known.value_or(true);
+        }
+      }
+      if (!isPossible) continue;
+      tessera::Expected<VariantAttr> variant = attribute(p, std::move(when));
+      if (!variant) return variant.error();
+      out.push_back(*variant);
+      if (variant->getWhen().guards.empty()) break; // the others never run
+    }
+    return out.empty() ? ArrayAttr() : b_.getArrayAttr(out);
+  }
+
+private:
+  void name(StringRef name, Tensor type, int64_t axis, codegen::VariantRequest &out) {
+    const bool exists = axis >= 0 && axis < type.getRank();
+    from_.push_back(IndexExpr::symbol({name.data(), name.size()}));
+    to_.push_back(exists ? type.getExtent(axis) : IndexExpr::constant(1));
+    out.extents.emplace_back(name.str(),
+                             exists ? likelyExtent(type, axis, function_) : std::optional<int64_t>(1));
+  }
+
+  tessera::Expected<IndexExpr> named(const std::string &text) const {
+    tessera::Expected<IndexExpr> expr = IndexExpr::parse(text);
+    return expr ? replace(*expr, from_, to_) : expr;
+  }
+
+  tessera::Expected<VariantAttr> attribute(const codegen::VariantProposal &p, Condition when) const {
+    tessera::Expected<OrderClass> order = OrderClass::parse(p.order);
+    if (!order) return order.error();
+    if (order->count) {
+      tessera::Expected<IndexExpr> count = replace(*order->count, from_, to_);
+      if (!count) return count.error();
+      order->count = std::move(*count);
+    }
+    NamedAttrList params;
+    for (const auto &[name, text] : p.params) {
+      tessera::Expected<IndexExpr> value = named(text);
+      if (!value) return value.error();
+      params.append(name, tile::IndexExprAttr::get(b_.getContext(), *value));
+    }
+    tile::IndexExprAttr cost;
+    if (!p.cost.empty()) {
+      tessera::Expected<IndexExpr> value = named(p.cost);
+      if (!value) return value.error();
+      cost = tile::IndexExprAttr::get(b_.getContext(), *value);
+    }
+    Builder b = b_;
+    return VariantAttr::get(b.getContext(), b.getStringAttr(p.name), when, b.getStringAttr(p.body), *order,
+                            params.getDictionary(b.getContext()), cost);
+  }
+
+  GroupOp group_;
+  graph::FuncOp function_;
+  mutable Builder b_;
+  std::vector<IndexExpr> from_, to_; // the names of a request, and what they are
+};
+
+} // namespace
+
+LogicalResult proposeVariants(GroupOp group, graph::FuncOp function, const codegen::Target &target) {
+  if (group.getVariant() == kBlas) return success();
+  Proposals proposals(group, function);
+  tessera::Expected<ArrayAttr> variants = proposals.attributes(target.proposeVariants(proposals.request()));
+  if (!variants)
+    return group.emitOpError() << "gets a variant from its target that cannot be read: "
+                               << variants.error().message;
+  if (*variants) group.setVariantsAttr(*variants);
+  return success();
+}
+
+} // namespace tessera::schedule
