@@ -17,6 +17,7 @@ Table benchCompile(const Settings &);
 Table benchCompileGrowth(const Settings &);
 Table benchTransformer(const Settings &);
 Table benchCliffs(const Settings &);
+Table benchFamilies(const Settings &);
 Table benchCollective(const Settings &);
 Table benchPluginCalls(const Settings &);
 Table benchPluginFinding(const Settings &);

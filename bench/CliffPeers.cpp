@@ -1,6 +1,7 @@
 #include "bench/CliffPeers.h"
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <string>
 #include <unordered_map>
 
 namespace tessera::bench {
@@ -33,7 +34,12 @@ constexpr auto kInference = dnnl::prop_kind::forward_inference;
 
 } // namespace
 
-std::function<void()> dnnlSoftmax(const float *x, float *y, int64_t rows, int64_t columns) {
+std::function<void()> dnnlSoftmax(const float *x, float *y, int64_t rows, int64_t columns, bool logarithm) {
+  if (logarithm) {
+    const dnnl::logsoftmax_forward::desc what(kInference, describe({rows, columns}), 1);
+    return caller(dnnl::logsoftmax_forward({what, engine()}),
+                  {{DNNL_ARG_SRC, of({rows, columns}, x)}, {DNNL_ARG_DST, of({rows, columns}, y)}});
+  }
   const dnnl::softmax_forward::desc what(kInference, describe({rows, columns}), 1);
   return caller(dnnl::softmax_forward({what, engine()}),
                 {{DNNL_ARG_SRC, of({rows, columns}, x)}, {DNNL_ARG_DST, of({rows, columns}, y)}});
@@ -50,6 +56,17 @@ std::function<void()> dnnlLayerNorm(const float *x, const float *gamma, const fl
                  {DNNL_ARG_SCALE, of({columns}, gamma)},
                  {DNNL_ARG_SHIFT, of({columns}, beta)},
                  {DNNL_ARG_DST, of({rows, columns}, y)}});
+}
+
+std::function<void()> dnnlFunction(const char *name, const float *x, float *y, int64_t count) {
+  using dnnl::algorithm;
+  static const std::unordered_map<std::string, algorithm> algorithms = {
+      {"exp", algorithm::eltwise_exp},           {"log", algorithm::eltwise_log},
+      {"tanh", algorithm::eltwise_tanh},         {"logistic", algorithm::eltwise_logistic},
+      {"gelu_erf", algorithm::eltwise_gelu_erf}, {"gelu_tanh", algorithm::eltwise_gelu_tanh}};
+  const dnnl::eltwise_forward::desc what(kInference, algorithms.at(name), describe({count}), 0, 0);
+  return caller(dnnl::eltwise_forward({what, engine()}),
+                {{DNNL_ARG_SRC, of({count}, x)}, {DNNL_ARG_DST, of({count}, y)}});
 }
 
 std::function<void()> dnnlLinear(const float *x, float *y, int64_t count) {
