@@ -26,22 +26,25 @@ inline constexpr double kLog2F[] = {
     -0x1.715476p-1, 0x1.ec7088p-2,  -0x1.71546ap-2, 0x1.277f30p-2,  -0x1.ec842ap-3,
     0x1.a41c32p-3,  -0x1.6de9aep-3, 0x1.5ecd9cp-3,  -0x1.5c58a6p-3, 0x1.98a67cp-4,
 };
-// tanh(x) = x + x u P(u), u = x^2, |x| <= 1; largest error 2^-28.1.
+// tanh(x) = x + x u P(u), u = x^2, |x| <= 0.55; largest error 2^-27.7.
 inline constexpr double kTanhF[] = {
-    -0x1.555554p-2, 0x1.111098p-3, -0x1.ba02bep-5,  0x1.651f94p-6,
-    -0x1.1a79e4p-7, 0x1.9753e8p-9, -0x1.c22378p-11, 0x1.07afe8p-13,
+    -0x1.55554cp-2, 0x1.110d3cp-3, -0x1.b92bbcp-5, 0x1.59568cp-6, -0x1.9bba48p-8,
 };
 // erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1; largest error 2^-27.7.
 inline constexpr double kErfF[] = {
     -0x1.1ae14ep-5,  -0x1.1fd162p-2, 0x1.454368p-4,   -0x1.2b902cp-6, 0x1.c82aa4p-9,
     -0x1.263816p-11, 0x1.486486p-14, -0x1.44978ap-17, 0x1.1c92b2p-20,
 };
-// 1 - erf(1).
-inline constexpr double kErfcOneF[] = {0x1.4226160000000p-3};
-// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 3.0]; largest error 2^-32.2.
-inline constexpr double kErfTailF[] = {
-    -0x1.51c9b0p+1, -0x1.afabc0p-1,  -0x1.5479aep-5,  0x1.48f3e0p-7,  -0x1.054ec8p-9,
-    0x1.169f96p-12, -0x1.442598p-18, -0x1.98ae7ap-18, 0x1.d51272p-21,
+// -2 / (sqrt(pi) ln 2).
+inline constexpr double kErfSlopeF[] = {-0x1.a0be840000000p+0};
+// log2(1 - erf(x)) = kErfSlopeF x + x^2 P(x), x in [0, 3.92]; largest error 2^-27.4.
+inline constexpr double kErfLogF[] = {
+    -0x1.d63eccp-1, -0x1.2faaf8p-3, 0x1.c4a014p-6,   0x1.fb0220p-13,
+    -0x1.3c845ep-9, 0x1.e15caep-11, -0x1.66d450p-13, 0x1.c516b0p-17,
+};
+// exp2(r) - 1 = r P(r), |r| <= 1/2; largest error 2^-25.4.
+inline constexpr double kExp2MinusOneF[] = {
+    0x1.62e430p-1, 0x1.ebfbe0p-3, 0x1.c6af6cp-5, 0x1.3b29e4p-7, 0x1.5f08b2p-10, 0x1.446c90p-13,
 };
 // pi/2 in two parts.
 inline constexpr double kHalfPiOfF[] = {0x1.921fb60000000p+0, -0x1.777a5c0000000p-25};
@@ -128,7 +131,7 @@ inline constexpr double kErfD[] = {
 };
 // 1 - erf(1).
 inline constexpr double kErfcOneD[] = {0x1.4226162fbddd5p-3};
-// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 5.0]; largest error 2^-61.2.
+// 1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 5]; largest error 2^-61.2.
 inline constexpr double kErfTailD[] = {
     -0x1.51c9b0006c23dp+1,  -0x1.afabc11a28f37p-1,  -0x1.5477f09ca96cdp-5,  0x1.48c9d40c13cfcp-7,
     -0x1.033f699683a79p-9,  0x1.f1b4bc7a7f458p-13,  0x1.b8be339ee74afp-16,  -0x1.c75967bb54551p-16,

@@ -5,6 +5,19 @@
 
 namespace tessera::functions {
 
+/// A polynomial of at least two terms as even(x^2) + x odd(x^2), each by Horner's rule.
+template <class A> typename A::V evenAndOdd(A &m, typename A::V x, typename A::V square, Coefficients c) {
+  auto partFrom = [&](size_t first) {
+    size_t k = c.size() - 1 - (c.size() - 1 - first) % 2;
+    auto sum = m.fconst(c[k], x);
+    for (; k > first; k -= 2)
+      sum = m.fma(sum, square, c[k - 2]);
+    return sum;
+  };
+  auto odd = partFrom(1);
+  return m.fma(odd, x, partFrom(0));
+}
+
 /// The value mantissa * 2^n, with the mantissa in [sqrt(1/2), sqrt(2)]. The low bits of `word` hold n +
 /// `bias`.
 template <class A> struct PowerOfE {
@@ -73,7 +86,7 @@ template <class A> typename A::V exp2InTwoParts(A &m, typename A::V x, const typ
 
 template <class A> typename A::V exp2(A &m, typename A::V x) { return exp2InTwoParts<A>(m, x, nullptr); }
 
-template <class A> typename A::V sigmoid(A &m, typename A::V x) {
+template <class A> typename A::V sigmoidF64(A &m, typename A::V x) {
   using P = typename A::P;
   // With e = exp(-|x|) <= 1 nothing overflows: 1 / (1 + e) for x >= 0, e / (1 + e) for x < 0.
   auto e = exp(m, m.neg(m.abs(x)));
@@ -86,16 +99,37 @@ template <class A> typename A::V sigmoid(A &m, typename A::V x) {
   return m.fma(remainder, reciprocal, quotient);
 }
 
+template <class A> typename A::V sigmoid(A &m, typename A::V x) {
+  if (m.isF64(x)) return sigmoidF64(m, x);
+  // e / (1 + e) with e = exp(-|x|) for x < 0, 1 less that for x >= 0.
+  auto e = exp(m, m.neg(m.abs(x)));
+  auto left = m.div(e, m.add(e, 1.0));
+  return m.select(m.cmp(A::P::OLT, x, 0.0), left, m.sub(m.fconst(1, x), left));
+}
+
+/// For f32: tanh(a) for 0 <= a <= 10 by exp2, right from about 1/2 on: 1 - 2 / (e^2a + 1). The error of the
+/// rounded factor is damped, because it changes the result by at most half as much.
+template <class A> typename A::V tanhFarF32(A &m, typename A::V a) {
+  constexpr double factor = 2 * kLog2eF[0];
+  const double magic = roundingConstant(m, a, twiceBias(m, a) / 2);
+  auto shifted = m.fma(a, factor, m.fconst(magic, a));
+  auto r = m.fma(a, factor, m.neg(m.sub(shifted, magic)));
+  auto scale = m.bitcast(m.shl(m.bitcast(shifted, m.wordOf(a)), 23), a.getType());
+  auto e = m.mul(m.polynomial(r, kExp2F), scale);
+  return m.sub(m.fconst(1, a), m.div(m.fconst(2, a), m.add(e, 1.0)));
+}
+
 template <class A> typename A::V tanh(A &m, typename A::V x) {
   using P = typename A::P;
   const bool wide = m.isF64(x);
-  auto a = m.abs(x), u = m.mul(a, a);
+  auto a = m.abs(x), u = m.mul(a, a), one = m.fconst(1, x);
   auto p = wide ? m.polynomial(m.sub(u, 0.5), kTanhD) : m.polynomial(u, kTanhF);
   auto near = m.fma(m.mul(a, u), p, a);
-  // 1 - 2 / (e^2a + 1); beyond the bound it rounds to 1.
-  auto e = expInRange(m, m.mul(m.atMost(a, wide ? 20 : 10), 2.0));
-  auto far = m.sub(m.fconst(1, x), m.div(m.fconst(2, x), m.add(e, 1.0)));
-  return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
+  // Beyond the bounds it rounds to 1.
+  auto far = !wide
+                 ? tanhFarF32(m, m.atMost(a, 10))
+                 : m.sub(one, m.div(m.fconst(2, x), m.add(expInRange(m, m.mul(m.atMost(a, 20), 2.0)), 1.0)));
+  return m.copySign(m.select(m.cmp(P::OLT, a, wide ? 1.0 : 0.55), near, far), x);
 }
 
 /// Returns erf(x) for |x| <= 1.
@@ -104,16 +138,30 @@ template <class A> typename A::V erfNear(A &m, typename A::V x) {
   return m.fma(x, p, x);
 }
 
-template <class A> typename A::V erf(A &m, typename A::V x) {
-  using P = typename A::P;
-  const bool wide = m.isF64(x);
+template <class A> typename A::V erfF64(A &m, typename A::V x) {
   auto a = m.abs(x);
   auto near = erfNear(m, a);
   // 1 - erfc(1) exp(t P(t)) with t = a - 1, which is exact; beyond the bound it rounds to 1.
-  auto t = m.sub(m.atMost(a, wide ? 6 : 4), 1.0);
-  auto tail = m.mul(t, m.polynomial(t, wide ? Coefficients(kErfTailD) : kErfTailF));
-  auto far = m.fma(expInRange(m, tail), wide ? -kErfcOneD[0] : -kErfcOneF[0], m.fconst(1, x));
-  return m.copySign(m.select(m.cmp(P::OLT, a, 1.0), near, far), x);
+  auto t = m.sub(m.atMost(a, 6), 1.0);
+  auto tail = m.mul(t, m.polynomial(t, kErfTailD));
+  auto far = m.fma(expInRange(m, tail), -kErfcOneD[0], m.fconst(1, x));
+  return m.copySign(m.select(m.cmp(A::P::OLT, a, 1.0), near, far), x);
+}
+
+/// For f32: 1 - 2^y with y = log2(1 - erf(a)), a polynomial in a without a branch and without a division. Of
+/// 2^y = 2^n (1 + p) both 1 - 2^n and 2^n p are exact or small beside the result, also near zero, where n is
+/// 0. The even and the odd terms of the longer polynomial are summed apart, which halves the time of its
+/// chain.
+template <class A> typename A::V erf(A &m, typename A::V x) {
+  if (m.isF64(x)) return erfF64(m, x);
+  auto a = m.atMost(m.abs(x), 3.92), square = m.mul(a, a); // beyond the bound it rounds to 1
+  auto y = m.fma(a, kErfSlopeF[0], m.mul(square, evenAndOdd(m, a, square, kErfLogF)));
+  const double magic = roundingConstant(m, x, twiceBias(m, x) / 2);
+  auto shifted = m.add(y, magic);
+  auto r = m.sub(y, m.sub(shifted, magic));
+  auto p = m.mul(r, m.polynomial(r, kExp2MinusOneF));
+  auto scale = m.bitcast(m.shl(m.bitcast(shifted, m.wordOf(x)), 23), x.getType());
+  return m.copySign(m.fma(m.neg(scale), p, m.sub(m.fconst(1, x), scale)), x);
 }
 
 /// 1 - erf(x) near zero, else e^(-a^2) P(t) / (1 + 2 a), a = |x|, or 2 less that. Beyond the bound it rounds

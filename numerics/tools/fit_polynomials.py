@@ -183,17 +183,35 @@ namespace tessera::functions {
             emit("kTanh", lambda t: tanh(t + half), lambda t: max(t + half, mpf("0.02")), -half, half, 17,
                  "tanh(x) = x + x u P(u - 1/2), u = x^2, |x| <= 1")
         else:
-            emit("kTanh", tanh, power_weight(1, mpf(1)), mpf(0), mpf(1), 8,
-                 "tanh(x) = x + x u P(u), u = x^2, |x| <= 1")
+            bound = mpf("0.55") ** 2
+            emit("kTanh", tanh, power_weight(1, bound), mpf(0), bound, 5,
+                 "tanh(x) = x + x u P(u), u = x^2, |x| <= 0.55")
         erf = series(lambda u: mp.erf(mp.sqrt(u)) / mp.sqrt(u) - 1)
         emit("kErf", lambda t: erf(t + half), lambda t: mpf(1), -half, half, 15 if wide else 9,
              "erf(x) = x + x P(u - 1/2), u = x^2, |x| <= 1")
-        end, at_one = mpf(5) if wide else mpf(3), mp.erfc(1)
-        constant("kErfcOne" + suffix, at_one, bits, 1, "1 - erf(1)")
-        slope = -2 / mp.sqrt(mp.pi) / mp.e / at_one
-        emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / at_one) / t if t else slope,
-             lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), end, 23 if wide else 9,
-             f"1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, {float(end)}]")
+        if wide:
+            at_one = mp.erfc(1)
+            constant("kErfcOneD", at_one, bits, 1, "1 - erf(1)")
+            slope = -2 / mp.sqrt(mp.pi) / mp.e / at_one
+            emit("kErfTail", lambda t: mp.log(mp.erfc(1 + t) / at_one) / t if t else slope,
+                 lambda t: max(t, mpf("0.05")) * mp.erfc(1 + t), mpf(0), mpf(5), 23,
+                 "1 - erf(1 + t) = erfc(1) exp(t P(t)), t in [0, 5]")
+        else:
+            slope = -2 / mp.sqrt(mp.pi) / ln2
+            constant("kErfSlopeF", slope, bits, 1, "-2 / (sqrt(pi) ln 2)")
+
+            def logarithm(x):  # the polynomial; its error counts in the result
+                x = max(x, mpf("1e-15"))
+                return (mp.log(mp.erfc(x)) / ln2 - slope * x) / x**2
+
+            def in_result(x):
+                x = max(x, mpf("0.02"))
+                return x**2 * ln2 * mp.erfc(x) / mp.erf(x)
+
+            emit("kErfLog", logarithm, in_result, mpf(0), mpf("3.92"), 8,
+                 "log2(1 - erf(x)) = kErfSlopeF x + x^2 P(x), x in [0, 3.92]")
+            emit("kExp2MinusOne", series(lambda r: mp.expm1(r * ln2) / r), lambda r: 1 / ln2, mpf("-0.50005"),
+                 mpf("0.50005"), 6, "exp2(r) - 1 = r P(r), |r| <= 1/2")
         # The inverse functions: a series in u = x^2 up to a bound, formulas with roots or logarithms beyond it.
         constant("kHalfPiOf" + suffix, mp.pi / 2, bits, 2, "pi/2 in two parts")
         # Above 1 an angle is pi/2 less that of 1/x.

@@ -102,20 +102,17 @@ TypedValue GroupProgram::refuse(Operation *op, const TypedValue &x) {
   return x;
 }
 
-/// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) for the erf (Hendrycks and
-/// Gimpel, arXiv:1606.08415).
+/// 0.5 x (1 + erf(x / sqrt 2)), or with tanh(z), z = sqrt(2 / pi) (x + 0.044715 x^3), for the erf (Hendrycks
+/// and Gimpel, arXiv:1606.08415): that is x sigmoid(2 z), which loses nothing where tanh(z) is close to -1.
 TypedValue GroupProgram::gelu(const TypedValue &x, bool byTanh) {
   auto times = [&](const TypedValue &y, double c) { return b_.mul(y, b_.full(c, x.dtype, x.shape())); };
-  TypedValue half = times(x, 0.5), bent;
   if (byTanh) {
     TypedValue cube = b_.mul(b_.mul(x, x), x);
     TypedValue inner = b_.add(x, times(cube, 0.044715));
-    bent = b_.function<tile::TanhOp>(times(inner, std::sqrt(2 * std::numbers::inv_pi)));
-  } else {
-    bent = b_.function<tile::ErfOp>(times(x, 1 / std::numbers::sqrt2));
+    return b_.mul(x, b_.function<tile::SigmoidOp>(times(inner, 2 * std::sqrt(2 * std::numbers::inv_pi))));
   }
-  TypedValue gate = b_.add(bent, b_.full(1, x.dtype, x.shape()));
-  return b_.mul(half, gate);
+  TypedValue bent = b_.function<tile::ErfOp>(times(x, 1 / std::numbers::sqrt2));
+  return b_.mul(times(x, 0.5), b_.add(bent, b_.full(1, x.dtype, x.shape())));
 }
 
 TypedValue GroupProgram::binary(graph::BinaryOp op) {
