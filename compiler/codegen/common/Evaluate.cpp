@@ -86,11 +86,20 @@ void TileLowering::collectInside(Operation *op, Indices ends, Value &condition, 
 Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
   if (!tile::isTile(v)) return splat(scalar(v), lanes);
   if (tile::inMemory(v)) return loadPlace(place(v), at, lanes);
-  return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
+  if (v.hasOneUse()) return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
+  EvaluatedScope scope(*this);
+  for (const Evaluated &known : evaluated_)
+    if (known.value == v && known.lanes == lanes && known.inside == mode.inside &&
+        known.block == b_.getInsertionBlock() && ArrayRef<Value>(known.at) == ArrayRef<Value>(at))
+      return known.result;
+  Value result = evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
+  evaluated_.push_back({v, Vec<Value>(at), lanes, mode.inside, b_.getInsertionBlock(), result});
+  return result;
 }
 
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
+  EvaluatedScope scope(*this);
   if (auto load = dyn_cast<LoadOp>(op))
     return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
                       lanes, mode);

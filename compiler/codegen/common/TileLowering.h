@@ -89,6 +89,23 @@ protected:
   struct Mode {
     bool inside;
   };
+  /// A value of the expression that is being evaluated.
+  struct Evaluated {
+    Value value;
+    Vec<Value> at;
+    int64_t lanes;
+    bool inside;
+    mlir::Block *block;
+    Value result;
+  };
+  /// The outermost one forgets what its expression has computed.
+  struct EvaluatedScope {
+    explicit EvaluatedScope(TileLowering &lowering) : lowering(lowering) { ++lowering.evaluatedDepth_; }
+    ~EvaluatedScope() {
+      if (--lowering.evaluatedDepth_ == 0) lowering.evaluated_.clear();
+    }
+    TileLowering &lowering;
+  };
   using NestBody = llvm::function_ref<void(Indices, int64_t lanes)>;
   /// The elements of a nest between `lower` and `upper` along every axis, which need no masks if `condition`
   /// (null: true) holds.
@@ -199,6 +216,7 @@ protected:
   Vec<Place> placesOf(Operation *, mlir::ValueRange tiles);
 
   // Evaluate.cpp: elements of a tile value.
+  /// A value that an expression uses several times is computed once per position.
   Value evaluate(Value v, Indices at, int64_t lanes, Mode mode);
   Value evaluateElementwise(Operation *, Indices at, int64_t lanes, Mode mode);
   Value evaluateBroadcast(tile::BroadcastOp, Indices at, int64_t lanes, Mode mode);
@@ -338,6 +356,8 @@ protected:
 
   tile::KernelOp kernel_;
   mlir::ImplicitLocOpBuilder b_;
+  Vec<Evaluated> evaluated_; // what the outermost evaluation has computed so far
+  int evaluatedDepth_ = 0;
   llvm::StringRef backend_; // in diagnostics
   NumericsPermissions permits_;
   /// Memory of the program: the places of shared buffers and of tiles, both from offset 0.

@@ -5,7 +5,8 @@
 //
 //   %s = arith.mulf %scores, %k            (one use: computed inside the reduction's loop)
 //   %m = tile.reduce max %s axis 1         (reductions always have memory)
-//   %p = tile.exp %d {tile.materialize}    (two uses: computed once)
+//   %d = arith.subf %x, %b                 (two uses in one store or reduction: computed there, once)
+//   %p = tile.exp %d {tile.materialize}    (uses in two nests: computed once, before them)
 //
 // It runs after masks have become explicit, so that they are fused too, and before numerics legalization,
 // whose casts inherit the decision about the op that they are inserted for.
@@ -53,6 +54,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     getOperation()->walk([](MaskOp mask) { readAgain(mask); });
     getOperation()->walk([](RandOp rand) { moveWords(rand); });
     depth_.clear();
+    ends_.clear();
     auto fusion = getOperation()->getAttrOfType<StringAttr>(tile::kFusion);
     bool fuses = !fusion || fusion.getValue() != "none";
     getOperation()->walk([&](Block *block) {
@@ -68,6 +70,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
           op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));
         else
           depth_[&op] = depth;
+        ends_[&op] = endOfUses(&op);
       }
     });
   }
@@ -124,10 +127,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
   }
 
   /// Would another nest compute the call of Philox again, for another of its words?
-  static bool isCalledElsewhere(Operation &op) {
-    auto endOf = [](Operation *word) {
-      return word->hasOneUse() ? endOfChain(*word->user_begin()) : nullptr;
-    };
+  bool isCalledElsewhere(Operation &op) const {
+    auto endOf = [&](Operation *word) { return word->hasOneUse() ? endOfUses(word) : nullptr; };
     for (Operation *other : op.getOperand(1).getUsers())
       if (other != &op && areWords(&op, other) && other->getBlock() == op.getBlock() && !other->use_empty() &&
           endOf(other) != endOf(&op))
@@ -135,14 +136,19 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return false;
   }
 
-  /// Returns the first operation along the chain of uses that is not itself computed on the fly; null if
-  /// several perform it.
-  static Operation *endOfChain(Operation *op) {
-    while (op->getNumResults() == 1 && isTile(op->getResult(0)) && !inMemory(op->getResult(0))) {
-      if (!op->hasOneUse()) return nullptr;
-      op = *op->user_begin();
+  /// Returns the operation whose nest evaluates the value of `op`, at one position for each position of its
+  /// own; null if there are several, or if another operation between reads it at other positions.
+  Operation *endOfUses(Operation *op) const {
+    Operation *end = nullptr;
+    for (Operation *user : op->getUsers()) {
+      const bool isComputed =
+          user->getNumResults() == 1 && isTile(user->getResult(0)) && !inMemory(user->getResult(0));
+      if (isComputed && !isElementwise(user) && !op->hasOneUse()) return nullptr;
+      Operation *its = isComputed ? ends_.lookup(user) : user;
+      if (!its || (end && its != end)) return nullptr;
+      end = its;
     }
-    return op;
+    return end;
   }
 
   static Value unreshaped(Value v) {
@@ -165,7 +171,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       }
   }
 
-  static bool mustMaterialize(Operation &op) {
+  bool mustMaterialize(Operation &op) const {
     Value v = op.getResult(0);
     if (v.use_empty()) return false;
     if (isa<arith::ConstantOp>(op)) return llvm::any_of(v.getUses(), needsMemoryOperand);
@@ -177,11 +183,21 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       bool elsewhere = user->getBlock() != op.getBlock();
       if (elsewhere && (readsMemory(&op) || !isCheap(&op))) return true;
       // Computed once per row, rather than once per element of the row.
-      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user)) return true;
+      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user) &&
+          !isReadAsRow(op, user))
+        return true;
       if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
     if (isCheap(&op) || isViewOfMemory(op)) return false;
-    return uses > 1 || (readsMemory(&op) && overtaken(&op)) || (isa<RandOp>(op) && isCalledElsewhere(op));
+    return (uses > 1 && !isEvaluatedOnce(op)) || (readsMemory(&op) && overtaken(&op)) ||
+           (isa<RandOp>(op) && isCalledElsewhere(op));
+  }
+
+  /// Does one nest use a value several times at the same position? It computes it once for all of them.
+  bool isEvaluatedOnce(Operation &op) const {
+    if (!isElementwise(&op) && !isa<LoadOp>(op)) return false;
+    Operation *end = endOfUses(&op);
+    return isa_and_nonnull<StoreOp, ReduceOp, ArgReduceOp>(end);
   }
 
   /// Is it a part of a tile that is in memory, so that a copy would be read as the tile is?
@@ -192,14 +208,25 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     return alwaysInMemory(input) || (!input.hasOneUse() && !isCheap(input.getDefiningOp()));
   }
 
+  /// Is it a row of a tensor that is read for each row of a tile, as quickly as from a copy?
+  static bool isReadAsRow(Operation &op, Operation *user) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load || !user->hasOneUse()) return false;
+    auto broadcast = dyn_cast<BroadcastOp>(user);
+    if (!broadcast) broadcast = dyn_cast<BroadcastOp>(*user->user_begin());
+    if (!broadcast) return false;
+    auto isVector = [](Value v) { return tileType(v).getShape().back() > 1; };
+    return isVector(load.getResult()) && isVector(broadcast.getInput());
+  }
+
   static bool feedsBroadcast(Operation *op) {
     if (isa<BroadcastOp>(op)) return true;
     return llvm::any_of(op->getResult(0).getUsers(), [](Operation *u) { return isa<BroadcastOp>(u); });
   }
 
   /// Is memory written between the read and the op that would perform it, or would several ops perform it?
-  static bool overtaken(Operation *read) {
-    Operation *end = endOfChain(read);
+  bool overtaken(Operation *read) const {
+    Operation *end = endOfUses(read);
     if (!end) return true;
     if (end->getBlock() != read->getBlock()) return true;
     for (Operation *op = read->getNextNode(); op && op != end; op = op->getNextNode())
@@ -242,6 +269,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   /// The ops between each value that is computed on the fly and the op whose loop computes it.
   DenseMap<Operation *, int> depth_;
+  DenseMap<Operation *, Operation *> ends_; // endOfUses of the values that are computed on the fly
 };
 
 } // namespace

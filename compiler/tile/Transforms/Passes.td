@@ -80,9 +80,9 @@ def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
 def TileFuse : Pass<"tile-fuse", "::tessera::tile::KernelOp"> {
   let summary = "Decides which tile values get memory of their own; the others are computed where they are used";
   let description = [{
-    Marks with `tile.materialize` every elementwise value, load or shape change that has several users, is read from a
-    region it was not computed in, is stretched by a broadcast, or would otherwise read memory that has been
-    overwritten. Reductions, products and what regions carry always have memory. Obeys `schedule.fusion` of the kernel and
+    Marks with `tile.materialize` every elementwise value, load or shape change that several nests or several positions of
+    one nest use, that is read from a region it was not computed in, is stretched by a broadcast, or would otherwise read memory
+    that has been overwritten. A store or a reduction computes a value that it uses several times once per position. Reductions, products and what regions carry always have memory. Obeys `schedule.fusion` of the kernel and
     `schedule.fuse` of single ops.
   }];
 }

@@ -1,18 +1,74 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-fuse))' | FileCheck %s
 
-// One use: computed inside the store. Two uses: in memory.
+// One use, or several in the nest of one operation: computed inside it.
 // CHECK-LABEL: tile.kernel @uses
 tile.kernel @uses(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
     #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>]} {
   %c0 = arith.constant 0 : index
   // CHECK: tile.load %x[%{{.*}}] extents [64] :
-  // CHECK: tile.exp %{{.*}} {tile.materialize}
+  // CHECK: tile.exp %{{.*}} : tensor<64xf32>
   // CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<64xf32>
   %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
   %e = tile.exp %t : tensor<64xf32>
   %s = arith.addf %e, %e : tensor<64xf32>
   tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// Uses in two nests, or at two positions of one nest: in memory. A reduction is a nest, too.
+// CHECK-LABEL: tile.kernel @several
+tile.kernel @several(%x: !tile.view<64xf32>, %o: !tile.view<64xf32>, %q: !tile.view<?xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>,
+    #tile.param<name = "q", kind = tensor, dtype = f32, dims = ["1"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: tile.exp %{{.*}} {tile.materialize}
+  // CHECK: arith.mulf %{{.*}} : tensor<64xf32>
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %e = tile.exp %t : tensor<64xf32>
+  %s = arith.mulf %e, %e : tensor<64xf32>
+  tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  tile.store %e, %q[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: arith.subf %{{.*}} : tensor<64xf32>
+  // CHECK: arith.mulf %{{.*}} : tensor<64xf32>
+  // CHECK: tile.reduce
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %u = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %d = arith.subf %u, %one : tensor<64xf32>
+  %square = arith.mulf %d, %d : tensor<64xf32>
+  %sum = tile.reduce sum %square axis 0 : tensor<64xf32> -> f32
+  %spread = tile.broadcast %sum : f32 -> tensor<64xf32>
+  tile.store %spread, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
+  // CHECK: tile.load %x[%{{.*}}] extents [64] {tile.materialize}
+  %w = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %low = tile.slice %w[0] : tensor<64xf32> -> tensor<32xf32>
+  %high = tile.slice %w[32] : tensor<64xf32> -> tensor<32xf32>
+  %pairs = arith.addf %low, %high : tensor<32xf32>
+  tile.store %pairs, %o[%c0] extents [32] : tensor<32xf32>, !tile.view<64xf32>
+  tile.return
+}
+
+// A row that is the same for every row of a tile is read where it is, unless it has to be computed.
+// CHECK-LABEL: tile.kernel @row
+tile.kernel @row(%x: !tile.view<64xf32>, %o: !tile.view<8x64xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: tile.load %x[%{{.*}}] extents [64] :
+  // CHECK: tile.exp %{{.*}} {tile.materialize}
+  %t = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %t1 = tile.expand_dims %t axis 0 : tensor<64xf32> -> tensor<1x64xf32>
+  %a = tile.broadcast %t1 : tensor<1x64xf32> -> tensor<8x64xf32>
+  %u = tile.load %x[%c0] extents [64] : !tile.view<64xf32> -> tensor<64xf32>
+  %e = tile.exp %u : tensor<64xf32>
+  %e1 = tile.expand_dims %e axis 0 : tensor<64xf32> -> tensor<1x64xf32>
+  %b = tile.broadcast %e1 : tensor<1x64xf32> -> tensor<8x64xf32>
+  %s = arith.addf %a, %b : tensor<8x64xf32>
+  tile.store %s, %o[%c0, %c0] extents [8, 64] : tensor<8x64xf32>, !tile.view<8x64xf32>
   tile.return
 }
 
