@@ -154,7 +154,9 @@ void TileLowering::compute(Operation *op) {
   }
   Place p = place(op->getResult(0));
   if (callRead(op, p)) return;
-  nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), partToCompute(op),
+  Part part = partToCompute(op);
+  part.vectors = vectorsFor(op->getResult(0));
+  nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), part,
            [&](Indices at, int64_t lanes, Mode mode) {
              storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
            });
@@ -505,6 +507,7 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   if (op.getFlags()) roots.push_back(op.getFlags());
   part.inside = both(part.inside, insideCondition(roots, part.ends));
   if (part.inside) part.interior = interiorOf(op, w);
+  part.vectors = vectorsFor(roots);
   nestPart(shape, lanesFor(roots), part, [&](Indices at, int64_t lanes, Mode mode) {
     Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
     storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper(), flags);

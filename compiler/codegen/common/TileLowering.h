@@ -120,6 +120,9 @@ protected:
     Value inside;
     std::optional<Interior> interior = {};
 
+    /// How many vectors `body` may compute at once where it needs no masks.
+    int64_t vectors = 1;
+
     bool isWhole() const { return ends.empty() && !inside && !interior; }
   };
   using PartBody = llvm::function_ref<void(Indices, int64_t lanes, Mode)>;
@@ -134,6 +137,9 @@ protected:
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
+  /// Returns how many vectors of the elements that `roots` compute should be computed side by side, so that
+  /// one waits for its results while another goes on.
+  virtual int64_t vectorsFor(mlir::ValueRange /*roots*/) { return 1; }
   /// Returns the part of a store's nest that needs no masks, if masks at the beginning of a tile make that
   /// worthwhile.
   virtual std::optional<Interior> interiorOf(tile::StoreOp, const Window &) { return std::nullopt; }

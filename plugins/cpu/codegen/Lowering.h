@@ -84,6 +84,7 @@ private:
   /// Emits the nest twice if there is a `condition`: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of the computation decides.
+  int64_t vectorsFor(mlir::ValueRange roots) override;
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
   Vec<Value> observedEnds(Value tile, Operation *at) override;

@@ -1,5 +1,7 @@
 // Loops over the elements of a tile.
+#include "compiler/tile/IR/TileFunctions.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -8,6 +10,25 @@ namespace tessera::cpu {
 
 int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
   return vectorBytes_ / tile::widestElement(roots, more);
+}
+
+/// An elementary function is a chain of 20 and more operations, each of which waits for the one before it,
+/// and the processor looks no further ahead than a few such chains. With 16 registers two of them would not
+/// fit.
+int64_t KernelLowering::vectorsFor(ValueRange roots) {
+  if (vectorBytes_ < 64) return 1;
+  Vec<Value> work(roots);
+  llvm::SmallPtrSet<Value, 16> seen;
+  while (!work.empty()) {
+    Value v = work.pop_back_val();
+    Operation *op = v.getDefiningOp();
+    if (!tile::isTile(v) || !op || !seen.insert(v).second) continue;
+    const bool isRoot = llvm::is_contained(roots, v);
+    if (!isRoot && tile::inMemory(v)) continue;
+    if (tile::isFunction(op)) return 2;
+    llvm::append_range(work, op->getOperands());
+  }
+  return 1;
 }
 
 void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body,
@@ -87,8 +108,10 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
   if (part.interior && shape.back() % lanes == 0) return nestInterior(shape, lanes, part, body);
   auto plain = [&](Indices ends) {
     return [&, ends](Mode mode) {
+      // Without ends nothing after the last whole step is computed.
+      const int64_t step = mode.inside || ends.empty() ? part.vectors * lanes : lanes;
       nest(
-          shape, lanes, [&](Indices at, int64_t width) { body(at, width, mode); },
+          shape, step, [&](Indices at, int64_t width) { body(at, width, mode); },
           mode.inside ? Indices() : ends);
     };
   };
@@ -99,7 +122,8 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
       isWhole = both(isWhole, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, end, constant(extent)));
     return versioned(isWhole, plain(part.ends));
   }
-  Value end = part.ends.back(), whole = wholeVectors(end, lanes, part.inside);
+  const int64_t step = shape.back() % (part.vectors * lanes) ? lanes : part.vectors * lanes;
+  Value end = part.ends.back(), whole = wholeVectors(end, step, part.inside);
   Vec<Value> at;
   std::function<void(size_t)> axis = [&](size_t depth) {
     auto inner = [&](Value i, llvm::function_ref<void()> then) {
@@ -110,10 +134,11 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
     if (depth + 1 < shape.size())
       return loop(0, shape[depth], 1, [&](Value i) { inner(i, [&] { axis(depth + 1); }); }, part.ends[depth]);
     for (bool inside : {true, false}) {
-      auto line = scf::ForOp::create(b_, inside ? constant(0) : whole, inside ? whole : end, constant(lanes));
+      const int64_t width = inside ? step : lanes;
+      auto line = scf::ForOp::create(b_, inside ? constant(0) : whole, inside ? whole : end, constant(width));
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(line.getBody());
-      inner(line.getInductionVar(), [&] { body(at, lanes, {inside}); });
+      inner(line.getInductionVar(), [&] { body(at, width, {inside}); });
     }
   };
   axis(0);
