@@ -67,6 +67,24 @@ template <class Make> bool CapturableStream::recorded(Make make) {
   return true;
 }
 
+template <class Queue> tsr_status_t CapturableStream::queued(Queue queue) {
+  struct Note { // also where queue() throws: it may have queued a part
+    CapturableStream &stream;
+    ~Note() {
+      if (!stream.mayWork_.exchange(true)) stream.noted_();
+    }
+  } note{*this};
+  return queue();
+}
+
+bool CapturableStream::takeNote() {
+  // Work that is queued from here on finds the flag cleared and is noted. What was queued before is seen.
+  mayWork_.exchange(false);
+  if (!isShared_.load() && below_->isIdle()) return true;
+  mayWork_.store(true);
+  return false;
+}
+
 bool CapturableStream::refuses(const char *what, std::string &why) const {
   if (!isCapturing()) return false;
   why = std::string("the stream is being captured and nothing of the capture runs, so ") + what +
@@ -83,7 +101,7 @@ tsr_status_t CapturableStream::copy(void *dst, const void *src, size_t bytes, bo
         n.bytes = bytes;
       }))
     return TSR_SUCCESS;
-  return below_->copy(dst, src, bytes, wait, why);
+  return queued([&] { return below_->copy(dst, src, bytes, wait, why); });
 }
 
 tsr_status_t CapturableStream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std::string &why) {
@@ -95,7 +113,7 @@ tsr_status_t CapturableStream::fill(void *dst, uint8_t value, size_t bytes, bool
         n.bytes = bytes;
       }))
     return TSR_SUCCESS;
-  return below_->fill(dst, value, bytes, wait, why);
+  return queued([&] { return below_->fill(dst, value, bytes, wait, why); });
 }
 
 tsr_status_t CapturableStream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
@@ -107,7 +125,7 @@ tsr_status_t CapturableStream::launch(const std::shared_ptr<DeviceKernel> &kerne
         n.grid = grid;
       }))
     return TSR_SUCCESS;
-  return below_->launch(kernel, values, grid, why);
+  return queued([&] { return below_->launch(kernel, values, grid, why); });
 }
 
 tsr_status_t CapturableStream::record(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
@@ -116,7 +134,7 @@ tsr_status_t CapturableStream::record(const std::shared_ptr<DeviceEvent> &event,
         n.event = event;
       }))
     return TSR_SUCCESS;
-  return below_->record(event, why);
+  return queued([&] { return below_->record(event, why); });
 }
 
 tsr_status_t CapturableStream::wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
@@ -125,23 +143,26 @@ tsr_status_t CapturableStream::wait(const std::shared_ptr<DeviceEvent> &event, s
         n.event = event;
       }))
     return TSR_SUCCESS;
-  return below_->wait(event, why);
+  return queued([&] { return below_->wait(event, why); });
 }
 
 /// A graph launched during a capture becomes part of the captured graph.
 tsr_status_t CapturableStream::replay(const std::shared_ptr<const DeviceGraph> &graph, std::string &why) {
   if (isCapturing() && append(graph->work())) return TSR_SUCCESS;
-  return below_->replay(graph, why);
+  return queued([&] { return below_->replay(graph, why); });
 }
 
 tsr_status_t CapturableStream::callHost(HostCall call, std::string &why) {
   if (refuses("a collective", why)) return TSR_EINVAL;
-  return below_->callHost(std::move(call), why);
+  return queued([&] { return below_->callHost(std::move(call), why); });
 }
 
 tsr_status_t CapturableStream::native(const char *&api, void *&handle, std::string &why) {
   if (refuses("giving out its native handle", why)) return TSR_EINVAL;
-  return below_->native(api, handle, why);
+  const tsr_status_t status = below_->native(api, handle, why);
+  if (status != TSR_SUCCESS) return status;
+  isShared_.store(true);
+  return queued([] { return TSR_SUCCESS; });
 }
 
 tsr_status_t CapturableStream::synchronize(uint64_t timeoutNs, std::string &why) {

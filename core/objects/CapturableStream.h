@@ -14,7 +14,13 @@ namespace tessera {
 /// queued.
 class CapturableStream final : public DeviceStream {
 public:
-  explicit CapturableStream(std::unique_ptr<DeviceStream> below) : below_(std::move(below)) {}
+  /// `noted` is called after work was queued on a stream that had none since takeNote(). It throws nothing.
+  CapturableStream(std::unique_ptr<DeviceStream> below, std::function<void()> noted)
+      : below_(std::move(below)), noted_(std::move(noted)) {}
+
+  /// Has the stream no work? Then `noted` is called for what is queued next. Work of which only the native
+  /// handle knows cannot be noted, so a stream whose handle was given out always may have some.
+  bool takeNote();
 
   /// Starts recording. Returns TSR_EINVAL when already recording, or the failure of work queued earlier.
   tsr_status_t beginCapture(std::string &why);
@@ -51,10 +57,14 @@ public:
 
 private:
   template <class Make> bool recorded(Make make);
+  /// Queues work below, and notes it.
+  template <class Queue> tsr_status_t queued(Queue queue);
   bool refuses(const char *what, std::string &why) const;
 
   const std::unique_ptr<DeviceStream> below_;
-  std::atomic<bool> capturing_{false}; // modified under the mutex only
+  const std::function<void()> noted_;
+  std::atomic<bool> mayWork_{false}, isShared_{false}; // isShared_: the native handle was given out
+  std::atomic<bool> capturing_{false};                 // modified under the mutex only
   std::mutex mutex_;
   GraphWork work_; // guarded by the mutex
 };

@@ -13,16 +13,42 @@ std::vector<std::shared_ptr<StreamObject>> ContextObject::streams() const {
   return out;
 }
 
-void ContextObject::drain() const {
-  for (auto &stream : streams())
+void ContextObject::noteWork(StreamObject &stream) noexcept {
+  std::lock_guard lock(mutex_);
+  if (std::exchange(stream.isListed, true)) return;
+  stream.nextWorking = std::exchange(working_, &stream);
+}
+
+void ContextObject::unlist(StreamObject &stream) {
+  if (!std::exchange(stream.isListed, false)) return;
+  StreamObject **at = &working_;
+  while (*at != &stream)
+    at = &(*at)->nextWorking;
+  *at = stream.nextWorking;
+}
+
+void ContextObject::drain() {
+  constexpr size_t kFew = 8; // looking at so many costs less than noting their work again
+  std::vector<std::shared_ptr<StreamObject>> working;
+  {
+    std::lock_guard lock(mutex_);
+    for (StreamObject *s = working_; s; s = s->nextWorking)
+      working.push_back(s->shared_from_this());
+  }
+  for (auto &stream : working)
     stream->device->drain();
+  if (working.size() <= kFew) return;
+  std::lock_guard lock(mutex_);
+  for (auto &stream : working)
+    if (stream->isListed && stream->device->takeNote()) unlist(*stream);
 }
 
 bool makeStream(ContextObject &context, StreamObject &out, std::string &why) {
   auto below = context.device->createStream(why);
   if (!below) return false;
   out.context = &context;
-  out.device = std::make_unique<CapturableStream>(std::move(below));
+  out.device =
+      std::make_unique<CapturableStream>(std::move(below), [&context, &out] { context.noteWork(out); });
   return true;
 }
 

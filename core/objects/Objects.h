@@ -51,8 +51,12 @@ private:
   const uint64_t process_ = forkCount();
 };
 
-struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream> {
+struct StreamObject : Object<StreamObject, tsr_stream_t, HandleKind::Stream>,
+                      std::enable_shared_from_this<StreamObject> {
   ContextObject *context = nullptr;
+  // Of the context's list of streams that may have work, which guards them.
+  StreamObject *nextWorking = nullptr;
+  bool isListed = false;
   Workspace workspace; // outlives the queue below, whose work uses it
   std::unique_ptr<CapturableStream> device;
 };
@@ -106,8 +110,11 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
 
   /// Every stream, the default one first. Returns a copy, so that waiting for them needs no lock.
   std::vector<std::shared_ptr<StreamObject>> streams() const;
-  /// Waits for all queued work. Each stream keeps its own failure.
-  void drain() const;
+  /// Waits for all queued work. Each stream keeps its own failure. Idle streams cost nothing, however many
+  /// there are.
+  void drain();
+  /// Notes that a stream may have work.
+  void noteWork(StreamObject &) noexcept;
 
   template <class T> using Owned = std::unordered_map<T *, std::shared_ptr<T>>;
   template <class T> Owned<T> &children();
@@ -121,14 +128,18 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
     std::lock_guard lock(mutex_);
     auto node = children<T>().extract(object);
     if (!node) return nullptr;
+    if constexpr (std::is_same_v<T, StreamObject>) unlist(*object);
     std::shared_ptr<T> out = std::move(node.mapped());
     out->retire();
     return out;
   }
 
 private:
+  void unlist(StreamObject &); // with the lock
+
   mutable std::mutex mutex_; // guards the members below
   Owned<StreamObject> streams_;
+  StreamObject *working_ = nullptr; // the first of a list; it needs no memory, so that noting cannot fail
   Owned<EventObject> events_;
   Owned<ModuleObject> modules_;
   Owned<GraphObject> graphs_;
