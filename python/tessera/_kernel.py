@@ -180,6 +180,23 @@ class _AnyRank(Kernel):
         return found
 
 
+class _Watched(Kernel):
+    """A kernel in Python's development mode (python -X dev): each call looks whether what it captured has been assigned since."""
+
+    @method
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._read is not None:
+            import warnings
+            try:
+                now = dict(self._source()[1]["constants"])
+                changed = [f"'{name}' was {text}" for name, text in self._read[1]["constants"] if now.get(name) != text]
+            except CompileError as e:  # to something that is no constant
+                changed = [str(e.args[0])]
+            for what in changed:
+                warnings.warn(f"{self.__name__} keeps what it captured when it was compiled: {what}", RuntimeWarning, stacklevel=2)
+        return super().__call__(*args, **kwargs)
+
+
 def _has_leading(annotation: Any) -> bool:
     """Does a type, or its text, have the dims `...`?"""
     return "..." in annotation if isinstance(annotation, str) else ... in getattr(annotation, "entries", ())
@@ -373,7 +390,7 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         whole.add(definition, _function_of)
         return (*whole.build(), definition.returns)
 
-    kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else Kernel
+    kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else _Watched if sys.flags.dev_mode else Kernel
     made = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
                 tuple(name not in annotations for name in parameters), is_function, source,
                 positional=code.co_argcount, captures_graph=captures_graph)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -69,7 +69,7 @@ class Profile:
     records: tuple[Record, ...] = ()
     dropped: int = 0
 
-    def _fill(self, rows: Sequence[tuple[Any, ...]], dropped: int) -> None:
+    def _fill(self, rows: list[tuple[Any, ...]], dropped: int) -> None:
         self.records = tuple(sorted((Record(*row) for row in rows), key=lambda record: record.begin_ns))
         self.dropped = dropped
 

@@ -4,6 +4,7 @@ import enum
 import functools
 import linecache
 import math
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -341,6 +342,39 @@ class Capture(unittest.TestCase):
         f.__wrapped__.__globals__["K"] = 5.0
         np.testing.assert_array_equal(f(x), 2)
         np.testing.assert_array_equal(f(np.ones((2, 3), "f4")), 2)
+
+    def test_the_development_mode_warns_of_it(self):
+        program = textwrap.dedent("""
+            import numpy as np
+            import tessera as ts
+            K, BLOCK = 2.0, 16
+
+            @ts.jit
+            def f(x):
+                return x * K
+
+            @ts.kernel
+            def k(x: ts.Tensor["n", ts.f32]):
+                for i in ts.tile.parallel(0, n, BLOCK):
+                    x[i:i+BLOCK] = x[i:i+BLOCK] * K
+
+            x = np.ones(3, "f4")
+            f(x), k(x), f(x)
+            K = 5.0
+            assert f(x)[0] == 4
+            K = object()
+            k(x)
+        """)
+        with tempfile.TemporaryDirectory() as folder:
+            file = folder + "/program.py"
+            pathlib.Path(file).write_text(program)
+            for words, count in (((), 0), (("-X", "dev"), 2)):
+                done = subprocess.run([sys.executable, *words, file], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found = [line.removeprefix(file) for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+                self.assertEqual(found, [":18: RuntimeWarning: f keeps what it captured when it was compiled: 'K' was 2.0",
+                                         ":20: RuntimeWarning: k keeps what it captured when it was compiled: 'K' is a object, which a kernel "
+                                         "cannot capture"][:count])
 
     def test_two_definitions(self):
         text = "import tessera as ts\n@ts.jit\ndef f(x): return x + 1.0; y = 2\n@ts.jit\ndef g(x): return x * 3.0\n"
