@@ -1,8 +1,8 @@
 // Every case with its loops, which run in float next to the generated code and in double as the reference.
 #include "bench/CliffCases.h"
 #include "bench/Check.h"
-#include "bench/CliffPeers.h"
 #include "bench/Data.h"
+#include "bench/peers/Peers.h"
 #include <algorithm>
 #include <cblas.h>
 #include <cmath>
@@ -217,7 +217,7 @@ void addReductions(std::vector<Cliff> &out) {
   Cliff histogram =
       ofVector("C4", "histogram, 256 bins,", "histogram", "counts", (4 << 20) + 7, bins, -0.25f, 1.25f);
   histogram.dims.push_back({"bins", bins});
-  histogram.integers = true;
+  histogram.integers = histogram.accumulates = true;
   const int64_t values = histogram.dims[0].second;
   out.push_back(with(std::move(histogram), [=]<typename T>(const std::vector<const T *> &in, T *result) {
     int32_t counts[bins] = {};
@@ -274,7 +274,7 @@ void addVectors(std::vector<Cliff> &out) {
   constexpr int64_t tiny = 64, million = 1'000'000;
   Cliff call = ofVector("C6", "launch and wait, 2x + 1", "linear", "result", tiny, tiny);
   call.peer = "oneDNN";
-  call.library = [=](auto &in, float *result) { return dnnlLinear(in[0], result, tiny); };
+  call.library = [=](auto &in, float *result) { return dnnlElementwise("linear", in[0], result, tiny); };
   out.push_back(with(std::move(call), linearLoop(tiny)));
 
   out.push_back(products("C6b", 1, 1, million, 1, true));
@@ -294,6 +294,7 @@ void addVectors(std::vector<Cliff> &out) {
     out.push_back(transposeOf(rows, columns));
   Cliff sum = ofVector("C6b", "group.sum", "group_sum", "total", 4 * million, 1, 0);
   sum.tolerance = 1e-3; // atomics add in any order
+  sum.accumulates = true;
   out.push_back(with(std::move(sum), [=]<typename T>(const std::vector<const T *> &in, T *result) {
     T total = 0;
     for (int64_t i = 0; i < 4 * million; ++i)

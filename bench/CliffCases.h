@@ -26,19 +26,15 @@ struct Cliff {
   std::function<std::function<void()>(const std::vector<const float *> &, float *)> library =
       {}; // null: loops
   const char *peer = "C++ loops";
-  double tolerance = 1e-5;          // relative to the largest result
-  bool integers = false;            // the result is i32
-  host::NamedInts known = {};       // dims that the compiler may specialise on
-  bool isPeerOfOtherResult = false; // the peer reads the same memory and computes something else
-  const char *program = nullptr;    // null: cliffPrograms
+  double tolerance = 1e-5;    // relative to the largest result
+  bool integers = false;      // the result is i32
+  bool accumulates = false;   // the kernel adds to its result, which is zeroed first
+  host::NamedInts known = {}; // dims that the compiler may specialise on
 };
 
 /// The programs in the tile language, as one text.
 extern const char *const cliffPrograms;
 
 std::vector<Cliff> allCliffs();
-
-/// Functions of elements, rows and sums, by size.
-std::vector<Cliff> familyCases();
 
 } // namespace tessera::bench

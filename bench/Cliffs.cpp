@@ -1,14 +1,8 @@
-// Measures shapes for which generated code was orders of magnitude slower than a library, next to a library
-// or loops.
-#include "bench/Benchmarks.h"
-#include "bench/Check.h"
+// Shapes for which generated code was orders of magnitude slower than a library, next to a library or loops.
 #include "bench/CliffCases.h"
-#include "bench/Contender.h"
-#include "bench/Machine.h"
-#include <cblas.h>
+#include "bench/suite/Suite.h"
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
 
 namespace tessera::bench {
 namespace {
@@ -25,98 +19,66 @@ std::vector<double> evaluate(const Cliff &c) {
   return out;
 }
 
-bool agrees(const Cliff &c, const std::vector<double> &want, const std::vector<float> &got) {
-  double largest = 0;
-  for (double w : want)
-    largest = std::max(largest, std::abs(w));
-  Check check;
-  for (size_t i = 0; i < want.size(); ++i)
-    check.add(got[i], want[i], c.integers ? 0.5 : c.tolerance * largest);
-  return check.ok();
-}
-
-std::string duration(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6) : fmt::format("{:.2f} ms", seconds * 1e3);
-}
-
-std::vector<std::string> measureCliff(const Cliff &c, host::Device &device, double peak, double stream,
-                                      bool &ok) {
-  host::Kernel kernel(device, c.program ? c.program : cliffPrograms,
-                      {.fileName = "cliffs.py", .kernel = c.kernel, .dims = c.known});
-  host::Launch launch(kernel);
-  std::map<std::string, host::Buffer> buffers;
-  std::vector<const float *> in;
-  for (const auto &[name, values] : c.inputs) {
-    buffers[name] = host::Buffer(device, values);
-    launch.set(name, buffers[name]);
-    in.push_back(values.data());
-  }
-  host::Buffer result(device, c.count * sizeof(float));
-  result.zero();
-  launch.set(c.result, result).setDims(c.dims);
-  auto read = [&] {
-    if (!c.integers) return result.as<float>();
-    const std::vector<int32_t> numbers = result.as<int32_t>();
-    return std::vector<float>(numbers.begin(), numbers.end());
+/// The loops compute in float, also results that the program stores as i32.
+Call loopsOf(const Cliff &c, const std::vector<const float *> &in, void *out) {
+  if (!c.integers) return [=, loops = c.loops] { loops(in, static_cast<float *>(out)); };
+  return [=, loops = c.loops, own = std::make_shared<std::vector<float>>(c.count)] {
+    loops(in, own->data());
+    std::copy(own->begin(), own->end(), static_cast<int32_t *>(out));
   };
-
-  std::vector<float> own(c.count);
-  std::function<void()> peer = [&] { c.loops(in, own.data()); };
-  if (c.library) peer = c.library(in, own.data());
-  Contender contenders[] = {{"tessera", [&] { launch.run(); }, read}, {c.peer, peer, [&] { return own; }}};
-  const std::vector<double> want = evaluate(c);
-  for (Contender &x : contenders) {
-    x.run();
-    x.ok = (c.isPeerOfOtherResult && &x == &contenders[1]) || agrees(c, want, x.result());
-    ok = ok && x.ok;
-  }
-  for (int round = 0; round < 3; ++round)
-    for (Contender &x : contenders)
-      turn(x, 0.1);
-
-  const double limit = std::max(peak > 0 ? c.flops / peak : 0, c.bytes / stream);
-  std::vector<std::string> row = {c.id, c.name};
-  for (const Contender &x : contenders)
-    row.push_back(x.ok ? duration(x.best) : "WRONG");
-  row.push_back(c.peer);
-  row.push_back(fmt::format("{:.2f}", contenders[0].best / contenders[1].best));
-  row.push_back(fmt::format("{:.1f}", contenders[0].best / limit));
-  return row;
 }
 
-} // namespace
-
-namespace {
-
-Table tableOf(const char *title, const char *firstNote, const std::vector<Cliff> &cases,
-              const Settings &settings) {
-  Table table;
-  const double peak = measureFmaPeak(settings.cores), stream = measureStream(settings.cores);
-  table.title = fmt::format("{}, {} core{}", title, settings.cores, settings.cores == 1 ? "" : "s");
-  table.notes = {
-      fmt::format("{}; fastest call, launch and wait included. C++ loops: one thread, -O3 for this "
-                  "processor. OpenBLAS's kernels: {}.",
-                  firstNote, openblas_get_corename()),
-      fmt::format("of peer, of limit: how many times as long. The limit is {:.0f} GF/s of FMA ({}) or {:.0f} "
-                  "GB/s of memory; what a cache holds may pass it.",
-                  peak * 1e-9, vectorExtension(), stream * 1e-9),
-      "Both results are checked against double precision first; they take turns in three rounds."};
-  table.columns = {"case", "shape", "tessera", "peer's", "peer", "of peer", "of limit"};
-  openblas_set_num_threads(settings.cores);
-  host::Device device("cpu");
-  for (const Cliff &c : cases)
-    table.rows.push_back(measureCliff(c, device, peak, stream, table.ok));
-  return table;
+Case caseOf(const Cliff &c) {
+  const Work work{c.flops, c.flops > 0 ? Unit::F32 : Unit::None, c.bytes, 0};
+  return {c.id, fmt::format("{} {}", c.id, c.name), work, [c](Trial &trial) {
+            std::vector<std::pair<const char *, const void *>> inputs;
+            std::vector<const float *> in;
+            for (const auto &[name, values] : c.inputs) {
+              in.push_back(trial.store(values));
+              inputs.emplace_back(name, in.back());
+            }
+            const size_t bytes = c.count * sizeof(float);
+            trial.addTessera(trial.lab.kernel(cliffPrograms, c.kernel, c.known), inputs, c.dims, bytes,
+                             c.result);
+            if (c.accumulates) {
+              Contender &own = trial.contenders.back();
+              own.run = [run = own.run, output = own.output, bytes] {
+                std::memset(output, 0, bytes);
+                run();
+              };
+            }
+            trial.addPeer(c.peer, bytes, [&](void *out) -> Call {
+              return c.library ? c.library(in, static_cast<float *>(out)) : loopsOf(c, in, out);
+            });
+            const std::vector<double> want = evaluate(c);
+            double largest = 0;
+            for (double w : want)
+              largest = std::max(largest, std::abs(w));
+            trial.check = [=, integers = c.integers,
+                           bound = c.integers ? 0.5 : c.tolerance * largest](const void *got) {
+              Check check;
+              for (size_t i = 0; i < want.size(); ++i)
+                check.add(integers ? double(static_cast<const int32_t *>(got)[i])
+                                   : double(static_cast<const float *>(got)[i]),
+                          want[i], bound);
+              return check;
+            };
+          }};
 }
 
 } // namespace
 
 Table benchCliffs(const Settings &settings) {
-  return tableOf("Cliffs", "f32, sizes unknown when compiling but for C2 and cummax", allCliffs(), settings);
-}
-
-Table benchFamilies(const Settings &settings) {
-  return tableOf("Functions, rows and sums", "f32, sizes unknown when compiling", familyCases(), settings);
+  Lab lab(settings);
+  Suite suite{"cliffs",
+              "Cliffs",
+              {"f32, sizes unknown when compiling but for C2 and cummax. C++ loops: one thread, -O3 for this "
+               "processor."},
+              {},
+              {}};
+  for (const Cliff &c : allCliffs())
+    suite.cases.push_back(caseOf(c));
+  return runSuite(suite, lab);
 }
 
 } // namespace tessera::bench

@@ -1,7 +1,7 @@
 #include "bench/Machine.h"
+#include "bench/Timing.h"
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
@@ -12,11 +12,6 @@
 
 namespace tessera::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// `Count` chains of fused multiply-adds over vectors of `Bytes`; enough chains to cover the latency of two
 /// units. The factor and the addend keep the values near 1, so that no slow denormal ever appears.
@@ -82,10 +77,9 @@ private:
   bool pinned_ = false;
 };
 
-/// Runs `body(thread)` on every thread at once, `rounds` times, and returns the shortest round. A round lasts
-/// from the first thread's start to the last one's end: when threads outnumber free cores, one may start
-/// late.
-template <typename Body> double bestRound(int threads, int rounds, Body body) {
+} // namespace
+
+double bestRound(int threads, int rounds, const std::function<void(int)> &body) {
   double best = 1e30;
   std::vector<Clock::time_point> starts(threads);
   std::barrier gate(threads);
@@ -107,8 +101,6 @@ template <typename Body> double bestRound(int threads, int rounds, Body body) {
     t.join();
   return best;
 }
-
-} // namespace
 
 double measureFmaPeak(int threads) {
   const FmaLoop *loop = fmaLoop();
@@ -143,10 +135,15 @@ int usableCores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
+static bool isX86Level4() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+const char *blisArchitecture() { return isX86Level4() ? "0" : nullptr; } // skx
+
 const char *blasCoreType() {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    return "SkylakeX";
+  if (isX86Level4()) return "SkylakeX";
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : nullptr;
 }
 

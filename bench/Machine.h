@@ -1,5 +1,6 @@
 // Measures the limits of this machine: the denominators of every "percent of the limit".
 #pragma once
+#include <functional>
 #include <string>
 
 namespace tessera::bench {
@@ -12,6 +13,11 @@ double measureFmaPeak(int threads);
 /// read and y written, with `threads` threads, each on memory that it touched first.
 double measureStream(int threads);
 
+/// Runs `body(thread)` on `threads` threads at once, each bound to a core of its own, `rounds` times. Returns
+/// the seconds of the shortest round. A round lasts from the first thread's start to the last one's end: when
+/// threads outnumber free cores, one may start late.
+double bestRound(int threads, int rounds, const std::function<void(int)> &body);
+
 /// Returns the number of cores that this process may run on.
 int usableCores();
 
@@ -21,6 +27,9 @@ const char *vectorExtension();
 /// Returns the name, for OPENBLAS_CORETYPE, of the best of OpenBLAS's kernels that this processor runs; null:
 /// OpenBLAS should choose.
 const char *blasCoreType();
+
+/// The same for BLIS_ARCH_TYPE, which is a number.
+const char *blisArchitecture();
 
 /// Returns the processor's name as the system reports it, and its number of logical cores: "AMD EPYC 9B14, 2
 /// cores".

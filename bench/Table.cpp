@@ -1,8 +1,26 @@
 #include "bench/Table.h"
+#include "bench/Timing.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace tessera::bench {
+
+double CaseResult::best(size_t contender) const { return summarize(samples[contender]).min; }
+
+size_t CaseResult::bestPeer() const {
+  size_t best_ = 0;
+  for (size_t i = 1; i < contenders.size(); ++i)
+    if (!best_ || best(i) < best(best_)) best_ = i;
+  return best_;
+}
+
+double CaseResult::speedOfPeer() const {
+  const size_t peer = bestPeer();
+  return peer ? best(peer) / best(0) : 0;
+}
+
+/// Libraries reach 0.95 to 0.98 of the FMA peak: who is at the limit cannot be much faster than them.
+double CaseResult::score() const { return std::max(speedOfPeer(), ofLimit() / 0.95); }
 
 std::string Table::text() const {
   std::vector<size_t> width;

@@ -3,6 +3,7 @@
 // counts.
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
+#include "bench/Report.h"
 #include "tools/options/Options.h"
 #include <cstdio>
 #include <ctime>
@@ -10,12 +11,15 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace tessera::bench {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, title, notes, columns, rows, ok)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CaseResult, suite, family, name, operations, bytes, limit, contenders,
+                                   samples, ok)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, title, notes, columns, rows, ok, cases, streams, peak)
 
 namespace {
 
@@ -27,6 +31,15 @@ struct Benchmark {
 };
 constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"gemm", {benchGemm}, true},
+                                    {"batched", {benchBatched}, true},
+                                    {"narrow", {benchNarrow}, true},
+                                    {"fused", {benchFused}, true},
+                                    {"attention", {benchAttention}, true},
+                                    {"norm", {benchNorm}, true},
+                                    {"elementwise", {benchElementwise}, true},
+                                    {"reduce", {benchReduce}, true},
+                                    {"random", {benchRandom}, true},
+                                    {"sweep", {benchSweep}, true},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
@@ -38,6 +51,8 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
 struct Options {
   std::vector<std::string> names;
   bool record = false, json = false;
+  std::string html;   // the report's file; empty: none
+  int threads = 0;    // 0: one, and all
   std::string worker; // set in the child: the measurement to run
   Settings settings;
 };
@@ -53,7 +68,7 @@ std::vector<Table> runHere(const Benchmark &b, const Settings &settings) {
 std::vector<Table> runBound(const Benchmark &b, const Options &options, int cores) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
-  const std::string number = std::to_string(cores);
+  const std::string number = std::to_string(cores), seed = std::to_string(options.settings.seed);
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(ends[1], STDOUT_FILENO);
@@ -61,16 +76,23 @@ std::vector<Table> runBound(const Benchmark &b, const Options &options, int core
     ::close(ends[1]);
     restrictToCores(cores);
     ::setenv("OMP_NUM_THREADS", number.c_str(), 1);
-    // OpenBLAS selects kernels by the processor's model number, and those of 2004 if it does not know the
-    // number.
-    if (const char *core = blasCoreType()) ::setenv("OPENBLAS_CORETYPE", core, 0);
+    // OpenBLAS and BLIS select kernels by the processor's model number, and slow ones if they do not know the
+    // number. Settings of the environment may have been made for another purpose.
+    for (const char *name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "BLIS_ARCH_TYPE"})
+      ::unsetenv(name);
+    if (const char *core = blasCoreType()) ::setenv("OPENBLAS_CORETYPE", core, 1);
+    if (const char *arch = blisArchitecture()) ::setenv("BLIS_ARCH_TYPE", arch, 1);
     std::vector<const char *> words = {"tessera-bench",
                                        "--worker",
                                        b.name,
                                        "--cores",
                                        number.c_str(),
                                        "--samples",
-                                       options.settings.samples.c_str()};
+                                       options.settings.samples.c_str(),
+                                       "--only",
+                                       options.settings.only.c_str(),
+                                       "--seed",
+                                       seed.c_str()};
     if (options.settings.full) words.push_back("--full");
     words.push_back(nullptr);
     ::execv("/proc/self/exe", const_cast<char *const *>(words.data()));
@@ -95,14 +117,18 @@ std::string loadAverage() {
   return ::getloadavg(&load, 1) == 1 ? fmt::format("{:.1f}", load) : "unknown";
 }
 
+std::string today() {
+  char day[16];
+  const std::time_t now = std::time(nullptr);
+  std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
+  return day;
+}
+
 void record(const std::string &name, const std::string &load, const std::vector<Table> &tables) {
   std::filesystem::create_directories("docs/measurements");
   const std::string path = "docs/measurements/" + name + ".md";
   std::ofstream file(path);
-  char day[16];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(day, sizeof day, "%Y-%m-%d", std::gmtime(&now));
-  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << day
+  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << today()
        << ", on " << processorName() << ", at a load average of " << load << " before it began.\n";
   for (const Table &t : tables)
     file << "\n" << t.markdown();
@@ -112,10 +138,12 @@ void record(const std::string &name, const std::string &load, const std::vector<
 int run(const Options &options) {
   bool ok = true;
   nlohmann::json all = nlohmann::json::object();
+  std::vector<Table> reported;
   for (const Benchmark &b : benchmarks) {
     if (std::find(options.names.begin(), options.names.end(), b.name) == options.names.end()) continue;
     std::vector<int> counts = {usableCores()};
     if (b.oneCoreToo && counts[0] > 1) counts.insert(counts.begin(), 1);
+    if (options.threads) counts = {options.threads};
     std::vector<Table> tables;
     const std::string load = loadAverage();
     for (int cores : counts)
@@ -126,9 +154,15 @@ int run(const Options &options) {
         tables.push_back(std::move(table));
       }
     all[b.name] = tables;
+    reported.insert(reported.end(), tables.begin(), tables.end());
     if (options.record) record(b.name, load, tables);
   }
   if (options.json) fmt::print("{}\n", all.dump(2));
+  if (!options.html.empty()) {
+    std::ofstream file(options.html);
+    file << htmlReport(fmt::format("Measured on {}, {}.", today(), processorName()), reported);
+    if (!file.flush()) throw std::runtime_error(options.html + ": cannot be written");
+  }
   return ok ? 0 : 1;
 }
 
@@ -136,11 +170,20 @@ const std::vector<cli::OptionSpec> common = {{"help", 'h', cli::OptionSpec::Flag
 
 const cli::CommandSpec spec = {
     "",
-    "[launch|gemm|saxpy|compile|transformer|cliffs|collective|plugin ...] [options]",
+    "[NAME ...] [options]",
     "",
     R"(Measures on one core and on all of them, each in a process of its own. Without a name: launch and gemm.
   launch       what tsrLaunch costs the host, and the round trip of a small kernel
-  gemm         f32 GEMM beside OpenBLAS and oneDNN, and the measured FMA peak
+  gemm         products of f32 and f64 beside OpenBLAS, BLIS and oneDNN, and the measured FMA peak
+  batched      batches of small products beside libxsmm and oneDNN
+  narrow       products of bf16 and i8 beside oneDNN
+  fused        gelu(a @ b + bias) beside oneDNN
+  attention    of many queries and of one, beside oneDNN's products and softmax
+  norm         softmax and layer_norm beside oneDNN
+  elementwise  gelu, tanh, exp, and small calls, beside oneDNN
+  reduce       sums beside OpenBLAS, histograms beside private tables in C++
+  random       300 products of random shapes beside the same peers
+  sweep        extents that grow by one: no jumps in the time
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers
   transformer  an f32 transformer block beside OpenBLAS calls and loops
@@ -149,7 +192,12 @@ const cli::CommandSpec spec = {
   plugin       a call through a plugin's table beside a virtual call; what finding plugins costs)",
     {{"full", 0, cli::OptionSpec::Flag, "", "the large sizes too"},
      {"record", 0, cli::OptionSpec::Flag, "", "write docs/measurements/NAME.md"},
-     {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object"},
+     {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object, with every round's time"},
+     {"html", 0, cli::OptionSpec::Value, "FILE", "write a report with drawings, in one file"},
+     {"only", 0, cli::OptionSpec::Value, "PATTERN",
+      "only the cases of suites whose SUITE/NAME matches, a regular expression"},
+     {"threads", 0, cli::OptionSpec::Value, "N", "on N cores only (default: on one, and on all)"},
+     {"seed", 0, cli::OptionSpec::Value, "N", "of the random shapes (default: another one each time)"},
      {"samples", 0, cli::OptionSpec::Value, "FOLDER", "where the kernels' sources are (default: samples)"},
      // One process per measurement.
      {"worker", 0, cli::OptionSpec::Value, "NAME", ""},
@@ -181,6 +229,23 @@ int main(int argc, char **argv) {
   options.settings.samples = given.value("samples", options.settings.samples);
   options.record = given.has("record");
   options.json = given.has("json");
+  options.html = given.value("html");
+  options.settings.only = given.value("only", options.settings.only);
+  int64_t seed = 0, threads = 0;
+  if (given.has("seed") && (!tessera::cli::parseInt(given.value("seed"), seed) || seed < 0))
+    return usage("--seed needs a number", spec.words() + " --help lists the options");
+  options.settings.seed = static_cast<uint64_t>(seed);
+  if (given.has("threads") &&
+      (!tessera::cli::parseInt(given.value("threads"), threads) || threads < 1 || threads > usableCores()))
+    return usage(fmt::format("--threads needs a number from 1 to {}, the usable cores", usableCores()),
+                 spec.words() + " --help lists the options");
+  options.threads = static_cast<int>(threads);
+  try {
+    (void)std::regex(options.settings.only);
+  } catch (const std::regex_error &e) {
+    return usage(fmt::format("--only {}: not a regular expression: {}", options.settings.only, e.what()),
+                 spec.words() + " --help lists the options");
+  }
   options.worker = given.value("worker");
   int64_t cores = options.settings.cores;
   if (given.has("cores") && !tessera::cli::parseInt(given.value("cores"), cores))

@@ -1,0 +1,17 @@
+#include "bench/peers/Peers.h"
+#include "bench/peers/Blis.h"
+#include "bench/peers/Dnnl.h"
+#include "bench/peers/Xsmm.h"
+#include <cblas.h>
+
+namespace tessera::bench {
+
+std::vector<Peer> findPeers(int threads) {
+  openblas_set_num_threads(threads);
+  return {{"OpenBLAS", "libopenblas-dev", openblas_get_corename(), 0.92, "f32 512x512x512"},
+          {"oneDNN", "libdnnl-dev", dnnlKernels(), 0.90, "f32 512x512x512"},
+          {"BLIS", "libblis4-openmp", blisKernels(threads), 0.80, "f32 512x512x512"},
+          {"libxsmm", "libxsmm-dev", xsmmKernels(), 0.80, "128 of 64x64x64"}};
+}
+
+} // namespace tessera::bench

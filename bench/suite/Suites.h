@@ -1,0 +1,20 @@
+// The suites, each a list of cases.
+#pragma once
+#include "bench/suite/Suite.h"
+
+namespace tessera::bench {
+
+Suite gemmSuite();
+Suite batchedSuite();
+Suite narrowSuite();
+Suite fusedSuite();
+Suite attentionSuite();
+Suite normSuite();
+Suite elementwiseSuite();
+Suite reduceSuite();
+
+/// Softmax or layer_norm ("layer_norm") of [rows, columns].
+Case rowCase(const std::string &family, std::string name, int64_t rows, int64_t columns);
+Case attentionCase(const std::string &family, std::string name, const AttentionShape &);
+
+} // namespace tessera::bench

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The suites of tessera-bench: their JSON and HTML, the choice of cases, and what they say of missing peers. No time is judged."""
+import argparse
+import html.parser
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+BENCH = ""
+
+
+def run(*arguments):
+    return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=300, check=False)
+
+
+class Balanced(html.parser.HTMLParser):
+    """Fails where a tag is closed that is not open; counts what it sees."""
+    VOID = {"meta", "link", "br"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.links = [], {}, []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
+        self.open.pop()
+
+
+class Suites(unittest.TestCase):
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.html")
+            done = run("elementwise", "--only", "of 4096$", "--threads", "1", "--json", "--html", path)
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+            table, = json.loads(done.stdout)["elementwise"]
+            cases = table["cases"]
+            self.assertEqual(sorted(c["name"] for c in cases), ["exp of 4096", "gelu of 4096", "linear of 4096", "tanh of 4096"])
+            for case in cases:
+                self.assertEqual(case["contenders"], ["tessera", "oneDNN"])
+                self.assertEqual([len(s) for s in case["samples"]], [9, 9])
+                self.assertTrue(all(0 < s < 1 for samples in case["samples"] for s in samples))
+                self.assertGreater(case["limit"], 0)
+                self.assertTrue(case["ok"])
+            text = "\n".join(table["notes"])
+            self.assertRegex(text, r"oneDNN \(\w+\)")
+            for peer in ("OpenBLAS", "BLIS", "libxsmm"):  # there, or named as missing
+                self.assertIn(peer, text)
+            with open(path, encoding="utf-8") as file:
+                page = file.read()
+        parser = Balanced()
+        parser.feed(page)
+        self.assertEqual(parser.open, [])
+        self.assertEqual(parser.links, [])  # self-contained
+        self.assertNotIn("script", parser.seen)
+        self.assertEqual(parser.seen["svg"], 1)  # ratios; a roofline needs operations
+        drawings = [xml.fromstring(s) for s in re.findall(r"<svg.*?</svg>", page, re.S)]
+        self.assertEqual(len(drawings[0].findall(".//rect")), 4)
+        self.assertEqual(len(drawings[0].findall(".//circle")), 4 * 9)
+        for case in cases:
+            self.assertIn(case["name"], page)
+
+    def test_bad_options(self):
+        for arguments, says in ((("--only", "("), "not a regular expression"), (("--threads", "0"), "the usable cores"),
+                                (("--seed", "x"), "--seed needs a number"), (("gem",), "no measurement gem")):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bench", required=True)
+    known, rest = parser.parse_known_args()
+    BENCH = known.bench
+    unittest.main(argv=["bench_test.py", *rest])
