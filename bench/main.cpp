@@ -44,7 +44,6 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
                                     {"cliffs", {benchCliffs}, true},
-                                    {"families", {benchFamilies}, true},
                                     {"collective", {benchCollective}, false},
                                     {"plugin", {benchPluginCalls, benchPluginFinding}, false}};
 
