@@ -233,7 +233,8 @@ template <class Call> CompileStatus withDefaultFloats(Call call) {
 tsr_status_t concludeCall(CompileStatus result, const std::vector<Diagnostic> &diags, Log log) {
   if (diags.size() == 1 && diags[0].code == "E_NO_COMPILER") {
     const Diagnostic &d = diags[0];
-    return fail(TSR_ENOTFOUND, d.hint.empty() ? d.message : d.message + "\n  hint: " + d.hint);
+    return fail(TSR_ENOTFOUND,
+                "[" + d.code + "] " + d.message + (d.hint.empty() ? "" : "\n  hint: " + d.hint));
   }
   return conclude(statusOf(result), diags, log);
 }

@@ -3,8 +3,10 @@ import copy
 import enum
 import linecache
 import math
+import os
 import pathlib
 import pickle
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -347,6 +349,28 @@ class Ahead(unittest.TestCase):
                 ts.load(path)["other"]
         with self.assertRaises(ts.Error):
             ts.load("/nonexistent.tsrb")
+
+    def test_no_compiler(self):
+        """The package and the library in a folder of their own, as in the packages, of which the compiler is another."""
+        package = pathlib.Path(ts.__file__).parent
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(package, f"{folder}/python/tessera", ignore=shutil.ignore_patterns("__pycache__"))
+            os.mkdir(f"{folder}/lib")
+            shutil.copy(package.parents[1] / "lib/libtessera.so.1", f"{folder}/lib")
+            program = pathlib.Path(folder) / "program.py"
+            program.write_text(textwrap.dedent("""
+                import tessera as ts
+                @ts.jit
+                def f(x):
+                    return x + x
+                for call in (lambda: f(ts.ones(3)), lambda: ts.exp(ts.ones(3))):
+                    try:
+                        call()
+                    except ts.BackendError as e:
+                        print(e.code, "libtessera-compiler" in e.hint)
+            """))
+            done = subprocess.run([sys.executable, program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": f"{folder}/python"})
+        self.assertEqual((done.stdout, done.stderr), ("E_NO_COMPILER True\n" * 2, ""))
 
     def test_a_text(self):
         module = ts.compile("import tessera as ts\n\n@ts.jit\ndef f(x):\n    return x * K\n", constants={"K": 3.0})
