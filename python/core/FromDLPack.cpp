@@ -2,7 +2,7 @@
 // of functions (DLPack 1.3), by PyTorch's attributes, or from a capsule, which every producer has.
 //
 // The first two hold no memory. The caller's reference to the object does: a call has it for as long as it
-// runs, and Tensor::hold() takes a capsule for what goes on after that.
+// runs, and Tensor::hold() takes a capsule for what goes on after that (docs/decisions/0027).
 #include "python/core/Code.h"
 #include "python/core/Tensor.h"
 #include <algorithm>
