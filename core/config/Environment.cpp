@@ -10,23 +10,11 @@ namespace {
 
 // Variables of the runtime, of its command line (tools/), of the build script (dev) and of python/.
 constexpr std::string_view kKnown[] = {
-    "TESSERA_BACKEND",
-    "TESSERA_NUMERICS",
-    "TESSERA_PLUGIN_PATH",
-    "TESSERA_BACKENDS_DISABLE",
-    "TESSERA_PROBE",
-    "TESSERA_CACHE_DIR",
-    "TESSERA_CACHE_SIZE",
-    "TESSERA_PLUGIN_LOG",
-    "TESSERA_CRASH_DIR",
-    "TESSERA_SUPERVISE",
-    "TESSERA_JOBS",
-    "TESSERA_FUZZ_SECONDS",
-    "TESSERA_MAPPER",
-    "TESSERA_CONFIG",
-    "TESSERA_CPU_INLINE",
-    "TESSERA_DEBUG",
-    "TESSERA_PYTHON_TRACEBACK",
+    "TESSERA_BACKEND",   "TESSERA_NUMERICS",         "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
+    "TESSERA_PROBE",     "TESSERA_CACHE_DIR",        "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
+    "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE",        "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
+    "TESSERA_MAPPER",    "TESSERA_CONFIG",           "TESSERA_CPU_INLINE",  "TESSERA_CPU_PIN",
+    "TESSERA_DEBUG",     "TESSERA_PYTHON_TRACEBACK",
 };
 } // namespace
 
@@ -41,7 +29,8 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
         out.push_back("TESSERA_CACHE_SIZE is '" + value +
                       "', which is not a size (500000, 20K, 500M, 2G): using 1G");
     }
-    for (auto [variable, otherwise] : {std::pair("TESSERA_CPU_INLINE", "on"), {"TESSERA_DEBUG", "off"}})
+    for (auto [variable, otherwise] :
+         {std::pair("TESSERA_CPU_INLINE", "on"), {"TESSERA_CPU_PIN", "off"}, {"TESSERA_DEBUG", "off"}})
       if (const std::string_view value = entry.substr(std::min(entry.size(), name.size() + 1));
           name == variable && !value.empty() && value != "on" && value != "off")
         out.push_back(std::string(name) + " is '" + std::string(value) + "'; expected on or off: using " +

@@ -2,8 +2,15 @@
 // floating-point modes of the stream.
 #include "core/test/Fixture.h"
 #include "core/test/Support.h"
+#include "plugins/cpu/runtime/Topology.h"
 #include <cfenv>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tessera;
 using namespace tessera::test;
@@ -158,6 +165,116 @@ TEST_F(Callers, KeepTheirRoundingModeFromKernels) {
   std::fesetround(FE_TONEAREST);
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(after, FE_UPWARD);
+}
+
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer) // tsan cannot start threads after a fork
+
+/// Returns the status of `body` in a child process, which has one thread and its parent's code; 99 if it
+/// hangs.
+int inChild(const std::function<int()> &body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(body());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+int threadCount() {
+  int count = 0;
+  for ([[maybe_unused]] const auto &entry : std::filesystem::directory_iterator("/proc/self/task"))
+    ++count;
+  return count;
+}
+
+bool useCore(int index) {
+  cpu_set_t all, one;
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return false;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all) && index-- == 0) CPU_SET(cpu, &one);
+  return CPU_COUNT(&one) == 1 && sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+class CallersInChild : public Callers {
+protected:
+  /// Makes the context and the stream of the child.
+  bool begin() {
+    tsr_context_t own = nullptr;
+    if (tsrCreateContext(&own) != TSR_SUCCESS) return false;
+    context = own;
+    void *p = nullptr;
+    if (tsrAlloc(context, 64, TSR_MEM_DEVICE, &p) != TSR_SUCCESS) return false;
+    out = static_cast<int64_t *>(p);
+    return tsrCreateStream(context, &s) == TSR_SUCCESS;
+  }
+  bool call(tsr_kernel_t k, int times) {
+    bool good = true;
+    for (int i = 0; i < times; ++i)
+      good = good && launch(k, s, out) == TSR_SUCCESS && tsrStreamSynchronize(s) == TSR_SUCCESS;
+    return good;
+  }
+};
+
+TEST_F(CallersInChild, LeaveNoThreadAfterAThousandShortCalls) {
+  EXPECT_EQ(inChild([&] {
+              if (threadCount() != 1 || !begin() || !call(image("count"), 1000)) return 1;
+              // The first call may have started the stream's thread, which ends when it has nothing to do.
+              for (int i = 0; i < 400 && threadCount() > 1; ++i)
+                usleep(50'000);
+              if (threadCount() != 1) return 2;
+              return call(image("count"), 10) ? 0 : 3; // and it starts again
+            }),
+            0);
+}
+
+TEST_F(CallersInChild, RunEveryProgramOnOneCore) {
+  EXPECT_EQ(inChild([&] {
+              if (!useCore(0) || !begin()) return 1;
+              if (!call(image("count", "launch: {axes: ['64'], may_wait: false}"), 200)) return 2;
+              usleep(150'000);
+              return cpu::coreCount() == 1 ? 0 : 3;
+            }),
+            0);
+}
+
+TEST_F(CallersInChild, NoticeThatTheirCoresChange) {
+  EXPECT_EQ(inChild([&] {
+              cpu_set_t before;
+              if (sched_getaffinity(0, sizeof before, &before) != 0 || !begin()) return 1;
+              auto k = image("count", "launch: {axes: ['64'], may_wait: false}");
+              const int all = cpu::coreCount();
+              if (!call(k, 50) || !useCore(0)) return 2;
+              usleep(150'000);
+              if (cpu::coreCount() != 1 || !call(k, 50)) return 3;
+              if (sched_setaffinity(0, sizeof before, &before) != 0) return 4;
+              usleep(150'000);
+              return cpu::coreCount() == all && call(k, 50) ? 0 : 5;
+            }),
+            0);
+}
+#endif
+
+TEST(Cores, AreTheWholeOnesOfTheSmallestQuota) {
+  const auto root = std::filesystem::temp_directory_path() / ("tessera-quota-" + std::to_string(getpid()));
+  std::filesystem::create_directories(root / "a/b");
+  auto write = [&](const char *path, const char *text) {
+    std::ofstream file(root / path);
+    file << text;
+  };
+  auto limit = [&] { return cpu::groupCoreLimit(root.string(), "/a/b"); };
+  EXPECT_EQ(limit(), INT32_MAX);
+  write("a/cpu.max", "max 100000\n");
+  EXPECT_EQ(limit(), INT32_MAX);
+  write("a/cpu.max", "390000 100000\n");
+  EXPECT_EQ(limit(), 3);
+  write("a/b/cpu.max", "150000 100000\n");
+  EXPECT_EQ(limit(), 1);
+  write("a/b/cpu.max", "50000 100000\n"); // below one core
+  EXPECT_EQ(limit(), 1);
+  std::filesystem::remove_all(root);
 }
 
 } // namespace

@@ -41,6 +41,9 @@ TEST(Environment, WarnsAboutAnUnknownCpuInline) {
   const char *bad[] = {"TESSERA_CPU_INLINE=0", nullptr};
   EXPECT_EQ(unknownVariableWarnings(bad),
             (std::vector<std::string>{"TESSERA_CPU_INLINE is '0'; expected on or off: using on"}));
+  const char *pin[] = {"TESSERA_CPU_PIN=1", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(pin),
+            (std::vector<std::string>{"TESSERA_CPU_PIN is '1'; expected on or off: using off"}));
 }
 
 TEST(Environment, NearestName) {

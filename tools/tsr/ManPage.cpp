@@ -52,6 +52,8 @@ constexpr Entry environment[] = {
      "/etc/tessera/tessera.yaml. It sets what the other variables set, and they take precedence."},
     {"TESSERA_CPU_INLINE",
      "on, which is the default, or off: CPU work never runs in a thread that queues it or waits for it."},
+    {"TESSERA_CPU_PIN",
+     "on, or off, which is the default: binds each worker thread of the CPU backend to a core."},
     {"TESSERA_DEBUG", "on, or off, which is the default: kernels are compiled with their print and assert_."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
     {"TESSERA_CACHE_SIZE",

@@ -28,26 +28,34 @@ struct Kernel final : DeviceKernel {
   /// Whether the program's own threads may run it: it is small and does not wait for them. Only this spelling
   /// in the metadata counts, because a kernel without it may wait.
   const bool runsAnywhere;
-  /// The time of one program when last measured, in picoseconds; 0: unknown. It only decides whether a launch
-  /// is worth a second thread.
-  std::atomic<uint64_t> programCost{0};
 
-  /// Returns how long a launch is expected to take, in picoseconds; INT64_MAX if that is unknown. The cost of
-  /// a program depends on dims and scalars, so the last measurement counts only if every value is between
-  /// half and twice the measured one. Pointers and the contents of memory are ignored.
-  int64_t predict(const uint64_t *launchValues, int64_t programs) const {
+  /// Returns how long a launch is expected to take on one thread, in picoseconds; INT64_MAX if that is
+  /// unknown. The cost of a program depends on dims and scalars, so the last measurement counts only if every
+  /// value is between half and twice the measured one. Pointers and the contents of memory are ignored.
+  int64_t expect(const uint64_t *launchValues, int64_t programs) const {
     const auto cost =
-        static_cast<double>(launchCost_.load(std::memory_order_relaxed)) * static_cast<double>(programs);
-    if (!runsAnywhere || cost == 0 || cost > 1e15) return INT64_MAX;
+        static_cast<double>(programCost_.load(std::memory_order_relaxed)) * static_cast<double>(programs);
+    if (valueCount > kMostValues || cost == 0 || cost > 1e15) return INT64_MAX;
     for (size_t i = 0; i < valueCount; ++i)
       if (!isLike(launchValues[i], measured_[i].load(std::memory_order_relaxed))) return INT64_MAX;
     return static_cast<int64_t>(cost);
   }
-  /// Stores the values of a launch and its time per program, in picoseconds. The time is measured over the
-  /// whole launch, since programs may differ and the first chunk, which programCost measures, may be the
-  /// shortest. Launches on several streams may mix their values, which only makes the prediction worse.
-  void remember(const uint64_t *launchValues, uint64_t cost) { // precondition: runsAnywhere
-    launchCost_.store(cost, std::memory_order_relaxed);
+  /// The same for a launch in the calling thread, as it was with the helpers of the last one; INT64_MAX also
+  /// if the kernel does not run there.
+  int64_t predict(const uint64_t *launchValues, int64_t programs) const {
+    if (!runsAnywhere) return INT64_MAX;
+    const int64_t alone = expect(launchValues, programs);
+    const int64_t threads = std::max<int64_t>(1, threads_.load(std::memory_order_relaxed));
+    return alone == INT64_MAX ? alone : alone / threads;
+  }
+  /// Stores the values of a launch and how long it took on `threads` threads, in picoseconds. The time is
+  /// that of all programs, since they may differ and the first one may be the shortest. Launches on several
+  /// streams may mix their values, which only makes the expectation worse.
+  void remember(const uint64_t *launchValues, int64_t programs, int64_t ps, int threads) {
+    if (valueCount > kMostValues) return;
+    const double each = static_cast<double>(ps) * threads / static_cast<double>(programs);
+    programCost_.store(std::max<uint64_t>(1, static_cast<uint64_t>(each)), std::memory_order_relaxed);
+    threads_.store(threads, std::memory_order_relaxed);
     for (size_t i = 0; i < valueCount; ++i)
       if (uint64_t last = measured_[i].load(std::memory_order_relaxed);
           last != launchValues[i] && !(isAddress(last) && isAddress(launchValues[i])))
@@ -62,7 +70,8 @@ private:
     if (isAddress(a) || isAddress(b)) return isAddress(a) && isAddress(b);
     return a - a / 2 <= b && b - b / 2 <= a;
   }
-  std::atomic<uint64_t> launchCost_{0}; // 0: unknown
+  std::atomic<uint64_t> programCost_{0}; // picoseconds of one thread; 0: unknown
+  std::atomic<int32_t> threads_{1};      // of the measured launch
   std::array<std::atomic<uint64_t>, kMostValues> measured_{};
 };
 

@@ -1,5 +1,6 @@
 #include "plugins/cpu/runtime/Stream.h"
 #include "numerics/FloatEnvironment.h"
+#include "plugins/cpu/runtime/Parallelism.h"
 #include "plugins/cpu/runtime/SignalMask.h"
 #include <algorithm>
 #include <cfenv>
@@ -20,6 +21,8 @@ using std::chrono::microseconds;
 // Long enough to catch the next launch of a loop, and short enough to leave the core to other threads.
 constexpr auto kIdleSpin = microseconds(20);
 constexpr auto kHostSpin = microseconds(10);
+// A thread that has nothing to do is ended: a program of short calls has none.
+constexpr auto kIdleThread = std::chrono::seconds(1);
 // The largest amount of the calling thread's time that a call may use.
 constexpr int64_t kHerePs = 25'000'000;
 constexpr int64_t kPsPerByte = 125; // of a copy or fill: 8 GB/s
@@ -85,6 +88,8 @@ tsr_status_t Event::timestamp(int64_t &nanoseconds) {
 
 void Command::release() {
   ran = nullptr;
+  isAlone = false;
+  begun = {};
   kernel.reset();
   point.reset();
   moreValues.clear();
@@ -99,8 +104,7 @@ Stream::Stream(Activities &activities)
       tail_(new Chunk), head_(tail_) {}
 
 Stream::~Stream() {
-  stop_.store(true, std::memory_order_seq_cst);
-  work_.notify();
+  executor_.stop();
   if (thread_.joinable()) thread_.join();
   delete head_; // the queue is empty, so both ends share one chunk
   delete spare_.load();
@@ -108,7 +112,9 @@ Stream::~Stream() {
 
 void Stream::startThread() {
   const SignalMask mask;
+  if (thread_.joinable()) thread_.join(); // it ended because nothing was queued
   thread_ = std::thread([this] { run(); });
+  isServed_ = true;
 }
 
 template <class Fill> void Stream::fillIn(Command &command, Fill fill) {
@@ -122,7 +128,7 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
   {
     std::lock_guard lock(mutex_);
     if (failure_ != TSR_SUCCESS) return takeFailureLocked(why);
-    if (!thread_.joinable()) {
+    if (!isServed_) {
       try {
         startThread();
       } catch (const std::system_error &e) {
@@ -133,12 +139,10 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
     if (tailUsed_ == kChunkCommands) appendChunk();
     fillIn(tail_->commands[tailUsed_], fill);
     ++tailUsed_;
-    uint64_t published = published_.load(std::memory_order_relaxed) + 1;
+    const uint64_t published = executor_.publishQueued();
     if (count) *count = published;
-    published_.store(published, std::memory_order_seq_cst);
-    queued_.store(queued_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
   }
-  work_.notify();
+  executor_.wakeThread();
   return TSR_SUCCESS;
 }
 
@@ -149,35 +153,36 @@ template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill
   Clock::time_point start;
   {
     std::lock_guard lock(mutex_);
-    const uint64_t published = published_.load(std::memory_order_relaxed);
-    if (failure_ != TSR_SUCCESS || !passed(published)) return false;
+    if (failure_ != TSR_SUCCESS || !executor_.isIdle()) return false;
     start = Clock::now();
     if (start - lastHere_ > std::chrono::nanoseconds(kHerePs / 1000))
       spentPs_.store(0, std::memory_order_relaxed);
     if (!waits && spentPs_.load(std::memory_order_relaxed) + predictedPs > kHerePs) return false;
-    if (!takeToken()) return false;
+    if (!executor_.beginHere()) return false;
     try {
       fillIn(here_, fill);
     } catch (...) {
       here_.release();
-      giveTokenBack();
+      executor_.giveBack();
       throw;
     }
-    published_.store(published + 1, std::memory_order_seq_cst);
+    here_.begun = start;
+    executor_.publishHere();
   }
   {
     std::optional<DefaultFloats> floats; // copies and events do not compute
     if (here_.kind == Command::Kind::Launch || here_.kind == Command::Kind::Replay) floats.emplace();
     execute(here_, /*drop=*/false);
   }
+  const bool wasLaunch = here_.kind == Command::Kind::Launch && !activities_.areOn();
   here_.release();
-  lastHere_ = Clock::now();
+  lastHere_ = wasLaunch ? launcher_.lastEnd() : Clock::now();
   if (waits)
     spentPs_.store(0, std::memory_order_relaxed);
   else
     spentPs_.fetch_add(std::chrono::nanoseconds(lastHere_ - start).count() * 1000, std::memory_order_relaxed);
-  complete();
-  giveTokenBack();
+  executor_.complete();
+  executor_.giveBack();
   return true;
 }
 
@@ -195,7 +200,7 @@ template <class Fill> tsr_status_t Stream::submitAndWait(std::string &why, Fill 
   };
   if (tsr_status_t status = push(why, fillWithFlag, &count)) return status;
   help(count);
-  done_.wait([&] { return passed(count); }, kHostSpin);
+  executor_.waitFor(count, kHostSpin);
   if (ran) return TSR_SUCCESS;
   std::lock_guard lock(mutex_);
   if (tsr_status_t status = takeFailureLocked(why)) return status;
@@ -210,13 +215,9 @@ void Stream::help(uint64_t target) {
     return c.kind == Command::Kind::Copy || c.kind == Command::Kind::Fill ||
            c.kind == Command::Kind::Record || (c.kind == Command::Kind::Launch && c.kernel->runsAnywhere);
   };
-  if (!usesCallers_ || passed(target) || !hasQueued() || !takeToken()) return;
-  {
-    DefaultFloats floats;
-    while (!passed(target) && hasQueued() && isForAnyThread(next()))
-      executeNext();
-  }
-  giveTokenBack();
+  if (!usesCallers_ || executor_.passed(target)) return;
+  DefaultFloats floats;
+  executor_.help(target, [&] { return isForAnyThread(next()); }, [&] { executeNext(); });
 }
 
 void Stream::appendChunk() {
@@ -253,10 +254,12 @@ tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std
 tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                             const LaunchGrid &grid, std::string &why) {
   const int64_t predicted = static_cast<Kernel &>(*kernel).predict(values, grid.programs());
+  const bool isAlone = grid.programs() > 1 && isInParallelRegion();
   return submit(why, predicted, [&](Command &c) {
     c.kind = Command::Kind::Launch;
     c.kernel = std::static_pointer_cast<Kernel>(kernel);
     c.programs = grid.programs();
+    c.isAlone = isAlone;
     size_t count = c.kernel->valueCount;
     if (count <= Command::kInlineValues)
       std::copy_n(values, count, c.inlineValues);
@@ -319,6 +322,7 @@ tsr_status_t Stream::replay(const std::shared_ptr<const DeviceGraph> &graph, std
   tsr_status_t status = submit(why, predict(*graph, points), [&](Command &c) {
     c.kind = Command::Kind::Replay;
     c.graph = graph;
+    c.isAlone = isInParallelRegion();
     c.graphPoints = std::move(points);
   });
   if (status == TSR_SUCCESS)
@@ -336,10 +340,11 @@ tsr_status_t Stream::callHost(HostCall call, std::string &why) {
 }
 
 tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
-  uint64_t target = published_.load(std::memory_order_seq_cst);
+  const uint64_t target = executor_.published();
   spentPs_.store(0, std::memory_order_relaxed);
   if (timeoutNs == UINT64_MAX) help(target);
-  if (!done_.wait([&] { return passed(target); }, kHostSpin, deadlineAfter(timeoutNs))) {
+  if (!executor_.waitFor(target, kHostSpin,
+                         timeoutNs == UINT64_MAX ? Clock::time_point::max() : deadlineAfter(timeoutNs))) {
     why = "the stream is still busy";
     return TSR_ETIMEOUT;
   }
@@ -347,16 +352,15 @@ tsr_status_t Stream::synchronize(uint64_t timeoutNs, std::string &why) {
 }
 
 void Stream::drain() {
-  uint64_t target = published_.load(std::memory_order_seq_cst);
+  const uint64_t target = executor_.published();
   help(target);
-  done_.wait([&] { return passed(target); }, kHostSpin);
+  executor_.waitFor(target, kHostSpin);
 }
 
 tsr_status_t Stream::query(std::string &why) {
   tsr_status_t status = takeFailure(why);
   if (status != TSR_SUCCESS) return status;
-  if (passed(published_.load(std::memory_order_seq_cst))) return TSR_SUCCESS;
-  return TSR_NOT_READY;
+  return isIdle() ? TSR_SUCCESS : TSR_NOT_READY;
 }
 
 tsr_status_t Stream::takeFailure(std::string &why) {
@@ -369,7 +373,7 @@ tsr_status_t Stream::takeFailureLocked(std::string &why) {
   if (failure_ == TSR_SUCCESS) return TSR_SUCCESS;
   why = lastFailureText_ = std::move(failureText_);
   lastFailure_ = failure_;
-  dropBelow_.store(published_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+  dropBelow_.store(executor_.published(), std::memory_order_seq_cst);
   failed_.store(false, std::memory_order_seq_cst);
   return std::exchange(failure_, TSR_SUCCESS);
 }
@@ -380,23 +384,12 @@ void Stream::run() {
   std::fesetenv(FE_DFL_ENV); // not the modes of the thread that started this one
   SignalMask::isInherited = true;
   for (;;) {
-    work_.wait(
-        [&] {
-          return (hasQueued() && !isRunning_.load(std::memory_order_seq_cst)) ||
-                 stop_.load(std::memory_order_seq_cst);
-        },
-        kIdleSpin);
-    if (!hasQueued() && stop_.load(std::memory_order_seq_cst)) return;
-    if (!takeToken()) continue;
-    while (hasQueued())
-      executeNext();
-    giveTokenBack();
+    executor_.serve([this] { executeNext(); }, kIdleSpin, kIdleThread);
+    std::lock_guard lock(mutex_);
+    if (executor_.hasQueued()) continue; // appended since
+    isServed_ = false;
+    return;
   }
-}
-
-void Stream::giveTokenBack() {
-  isRunning_.store(false, std::memory_order_seq_cst);
-  if (hasQueued()) work_.notify(); // the stream's thread may have found the token taken
 }
 
 /// Returns the first command. Precondition: the queue is not empty.
@@ -411,27 +404,22 @@ Command &Stream::next() {
 void Stream::executeNext() {
   Command &command = next();
   ++headUsed_;
-  const uint64_t count = completed_.load(std::memory_order_relaxed);
+  const uint64_t count = executor_.completed();
   // failed_ is read first: once it is cleared, dropBelow_ covers the commands queued after the failure.
   bool drop = failed_.load(std::memory_order_seq_cst) || count < dropBelow_.load(std::memory_order_seq_cst);
   execute(command, drop);
   if (command.ran && !drop) *command.ran = true;
   command.release();
-  // The token orders this store for the next holder. Other threads may see it late and then find an empty
-  // queue.
-  taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  complete();
-}
-
-void Stream::complete() {
-  completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
-  done_.notify();
+  executor_.tookQueued();
+  executor_.complete();
 }
 
 /// Returns false when the launch failed.
-bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs) {
+bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, const Command &command) {
   try {
-    if (launcher_.run(kernel, values, programs)) return true;
+    if (launcher_.run(kernel, values, programs, command.isAlone,
+                      command.kind == Command::Kind::Launch ? command.begun : Clock::time_point{}))
+      return true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
                        " bytes of scratch memory per thread");
   } catch (const std::exception &e) {   // before any program has run
@@ -471,11 +459,11 @@ void Stream::fillNow(void *dst, uint8_t byte, size_t bytes) {
     activities_.time(activity(TSR_ACTIVITY_FILL, bytes, 0), "", work);
 }
 
-bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs) {
+bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs, const Command &command) {
   if (!activities_.areOn()) [[likely]]
-    return launch(kernel, values, programs);
+    return launch(kernel, values, programs, command);
   return activities_.time(activity(TSR_ACTIVITY_LAUNCH, 0, programs), kernel.name.c_str(),
-                          [&] { return launch(kernel, values, programs); });
+                          [&] { return launch(kernel, values, programs, command); });
 }
 
 /// With `drop`, performs only records and waits, which must happen even after a failure.
@@ -489,7 +477,8 @@ void Stream::execute(Command &c, bool drop) {
     if (!drop) fillNow(c.dst, c.byte, c.bytes);
     break;
   case Command::Kind::Launch:
-    if (!drop) launchNow(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs);
+    if (!drop)
+      launchNow(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs, c);
     break;
   case Command::Kind::Record:
     c.point->reach();
@@ -529,7 +518,7 @@ void Stream::replay(const Command &c, bool drop) {
       break;
     case GraphNode::Kind::Launch:
       if (!drop)
-        drop = !launchNow(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs());
+        drop = !launchNow(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs(), c);
       break;
     case GraphNode::Kind::Record:
       (*point++)->reach();

@@ -4,10 +4,11 @@
 // takes no lock. Commands are stored in chunks that are recycled, so a steady stream does not allocate.
 //
 // Only the holder of the token runs commands: the stream's thread, a caller whose brief work finds the stream
-// idle, or a host that waits for the stream (docs/decisions/0010). So work runs in the order in which it was
-// queued, on any of these threads.
+// idle, or a host that waits for the stream (Executor.h, docs/decisions/0010). The thread starts with the
+// first queued command, and ends when nothing was queued for a while.
 #pragma once
 #include "plugins/cpu/runtime/Activities.h"
+#include "plugins/cpu/runtime/Executor.h"
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Kernel.h"
 #include "plugins/cpu/runtime/Workers.h"
@@ -50,6 +51,7 @@ struct Command {
 
   Kind kind = Kind::Copy;
   uint8_t byte = 0;
+  bool isAlone = false; // a launch on one core, because the caller computes on several
   void *dst = nullptr;
   const void *src = nullptr;
   size_t bytes = 0;
@@ -62,7 +64,8 @@ struct Command {
   std::shared_ptr<const DeviceGraph> graph;
   std::vector<std::shared_ptr<EventPoint>> graphPoints; // of its records and waits, in order
   DeviceStream::HostCall call;
-  ActivityTag tag{}; // 0, 0 while records are off
+  ActivityTag tag{};                             // 0, 0 while records are off
+  std::chrono::steady_clock::time_point begun{}; // when a calling thread took the command; else not set
 
   void release();
 };
@@ -84,7 +87,7 @@ public:
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;
   void drain() override;
-  bool isIdle() override { return passed(published_.load(std::memory_order_seq_cst)); }
+  bool isIdle() override { return executor_.passed(executor_.published()); }
 
 private:
   static constexpr size_t kChunkCommands = 64;
@@ -104,25 +107,18 @@ private:
   void recycle(Chunk *);
   tsr_status_t takeFailure(std::string &why);
   tsr_status_t takeFailureLocked(std::string &why);
-  bool passed(uint64_t count) const { return completed_.load(std::memory_order_seq_cst) >= count; }
 
   void run();
-  bool takeToken() { return !isRunning_.exchange(true, std::memory_order_seq_cst); }
-  void giveTokenBack();
-  bool hasQueued() const {
-    return queued_.load(std::memory_order_seq_cst) != taken_.load(std::memory_order_acquire);
-  }
   Command &next();
   void executeNext();
-  void complete();
   void execute(Command &, bool drop);
   void replay(const Command &, bool drop);
   void callNow(const HostCall &);
-  bool launch(Kernel &, const uint64_t *values, int64_t programs);
+  bool launch(Kernel &, const uint64_t *values, int64_t programs, const Command &);
   tsr_be_activity_t activity(uint32_t kind, uint64_t bytes, int64_t programs) const;
   void copyNow(void *dst, const void *src, size_t bytes);
   void fillNow(void *dst, uint8_t byte, size_t bytes);
-  bool launchNow(Kernel &, const uint64_t *values, int64_t programs);
+  bool launchNow(Kernel &, const uint64_t *values, int64_t programs, const Command &);
   static int64_t predict(const DeviceGraph &, const std::vector<std::shared_ptr<EventPoint>> &points);
   void fail(tsr_status_t, std::string text);
 
@@ -138,22 +134,17 @@ private:
   std::string failureText_;
   tsr_status_t lastFailure_ = TSR_SUCCESS; // the last failure that was reported
   std::string lastFailureText_;
-  std::thread thread_; // started by the first queued command
+  std::thread thread_;    // started by a queued command if there is none
+  bool isServed_ = false; // the thread will look at the queue again
 
-  std::atomic<uint64_t> published_{0}; // commands queued or begun in a calling thread
-  std::atomic<uint64_t> completed_{0}; // commands executed or dropped
-  std::atomic<bool> stop_{false};
+  Executor executor_;
   std::atomic<bool> failed_{false};    // mirrors failure_
   std::atomic<uint64_t> dropBelow_{0}; // commands queued after a failure that has since been reported
   std::atomic<Chunk *> spare_{nullptr};
-  std::atomic<uint64_t> queued_{0};    // commands appended
-  std::atomic<bool> isRunning_{false}; // the token
-  Gate work_, done_;
 
   // The members below belong to the holder of the token.
   Chunk *head_; // the reading end
   size_t headUsed_ = 0;
-  std::atomic<uint64_t> taken_{0};  // commands read from the queue; other threads compare it with queued_
   ActivityTag tag_{};               // of the running command
   Command here_;                    // the command that runs in the calling thread
   std::atomic<int64_t> spentPs_{0}; // time used in callers since a host waited or paused between calls

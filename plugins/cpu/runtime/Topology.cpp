@@ -1,11 +1,15 @@
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <mutex>
 #include <sched.h>
 #include <set>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <vector>
 
 namespace tessera::cpu {
 namespace {
@@ -17,33 +21,18 @@ std::string firstLine(const std::string &path) {
   return line;
 }
 
-/// Returns the number of cores among the CPUs that this process may run on; hardware threads of one core
-/// count once.
-int allowedCores() {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); // there are more CPUs than a cpu_set_t holds
+/// Returns the first CPU of each core that the calling thread may run on; hardware threads of one core count
+/// once. Empty: there are more CPUs than a cpu_set_t holds.
+std::vector<int> cpusOf(const cpu_set_t &allowed) {
   std::set<std::string> cores;
+  std::vector<int> out;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     std::string id = std::to_string(cpu);
     std::string siblings = firstLine("/sys/devices/system/cpu/cpu" + id + "/topology/thread_siblings_list");
-    cores.insert(siblings.empty() ? id : siblings);
+    if (cores.insert(siblings.empty() ? id : siblings).second) out.push_back(cpu);
   }
-  return static_cast<int>(cores.size());
-}
-
-/// Returns how many CPUs' worth of time a container may use (cgroup v2), or INT_MAX.
-int quotaCores() {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  double period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return INT32_MAX;
-  try {
-    return static_cast<int>(std::max(1.0, std::stod(quota) / period));
-  } catch (const std::exception &) {
-    return INT32_MAX;
-  }
+  return out;
 }
 
 uint64_t memInfo(const char *key) {
@@ -65,8 +54,51 @@ std::string ownGroup() {
 } // namespace
 
 int coreCount() {
-  static const int count = std::max(1, std::min(allowedCores(), quotaCores()));
-  return count;
+  using namespace std::chrono;
+  static const int quota = groupCoreLimit("/sys/fs/cgroup", ownGroup());
+  static std::mutex mutex;
+  static cpu_set_t seen;
+  static std::atomic<int> count{0};
+  static std::atomic<int64_t> nextLook{INT64_MIN};
+  const int64_t now = steady_clock::now().time_since_epoch().count();
+  if (now < nextLook.load(std::memory_order_relaxed)) return count.load(std::memory_order_relaxed);
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock && count.load(std::memory_order_relaxed) > 0) return count.load(std::memory_order_relaxed);
+  if (!lock) lock.lock();
+  cpu_set_t allowed;
+  // The mask of the process's first thread: that of the calling one may be narrower, if it is bound to a
+  // core.
+  if (sched_getaffinity(getpid(), sizeof(allowed), &allowed) != 0) {
+    count.store(std::max(1, std::min(quota, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)))));
+  } else if (!count.load(std::memory_order_relaxed) || !CPU_EQUAL(&allowed, &seen)) {
+    seen = allowed;
+    count.store(std::max(1, std::min(static_cast<int>(cpusOf(allowed).size()), quota)));
+  }
+  nextLook.store(now + nanoseconds(milliseconds(100)).count(), std::memory_order_relaxed);
+  return count.load(std::memory_order_relaxed);
+}
+
+void pinToCore(int index) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(getpid(), sizeof(allowed), &allowed) != 0) return;
+  const std::vector<int> cpus = cpusOf(allowed);
+  if (cpus.empty()) return;
+  CPU_ZERO(&allowed);
+  CPU_SET(cpus[static_cast<size_t>(index) % cpus.size()], &allowed);
+  (void)sched_setaffinity(0, sizeof(allowed), &allowed); // without it the thread only runs anywhere
+}
+
+int groupCoreLimit(const std::string &root, std::string group) {
+  int limit = INT32_MAX;
+  for (;;) { // a parent's limit also applies to its children
+    std::ifstream file(root + group + "/cpu.max");
+    double quota = 0, period = 0; // "max" is no number
+    if (file >> quota >> period && period > 0)
+      limit = std::min(limit, static_cast<int>(std::clamp(quota / period, 1.0, 1e6)));
+    const size_t slash = group.rfind('/');
+    if (slash == std::string::npos) return limit;
+    group.resize(slash);
+  }
 }
 
 std::string processorName() {

@@ -3,13 +3,17 @@
 #include "plugins/cpu/runtime/Workers.h"
 #include "numerics/FloatEnvironment.h"
 #include "plugins/cpu/runtime/Gate.h"
+#include "plugins/cpu/runtime/Parallelism.h"
 #include "plugins/cpu/runtime/Scratch.h"
 #include "plugins/cpu/runtime/SignalMask.h"
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <pthread.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
 #include <type_traits>
 #include <vector>
 
@@ -19,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kChunksPerThread = 8;
-/// Work shorter than this is done before a second thread has woken up.
-constexpr int64_t kWorthWakingPs = 8'000'000;
+/// A chunk is worth the claim, and a thread's share the wake-up.
+constexpr int64_t kSmallestChunkPs = 5'000'000;
 constexpr auto kJoinSpin = std::chrono::microseconds(200);
 
 /// Returns this thread's scratch. It has no destructor of its own and stays usable until the thread ends,
@@ -42,16 +46,65 @@ std::atomic<bool> arenaIsUsed{false}, arenaIsLost{false};
 [[maybe_unused]] const int registered =
     pthread_atfork(nullptr, nullptr, [] { arenaIsLost = arenaIsUsed.load(); });
 
+/// Binds each worker to a core of its own while TESSERA_CPU_PIN=on. The streams' threads stay free: there may
+/// be several.
+class Pinning final : public tbb::task_scheduler_observer {
+public:
+  explicit Pinning(tbb::task_arena &arena) : tbb::task_scheduler_observer(arena) { observe(true); }
+  void on_scheduler_entry(bool isWorker) override {
+    if (isWorker) pinToCore(tbb::this_task_arena::current_thread_index());
+  }
+};
+
 tbb::task_arena &arena() {
   arenaIsUsed.store(true, std::memory_order_relaxed);
   // One slot is reserved for the stream thread, which works too but is not a member of the arena. Never
   // destroyed: streams of a leaked context may outlive static destructors.
-  static tbb::task_arena *shared = new tbb::task_arena(std::max(2, coreCount()), 1);
+  static tbb::task_arena *shared = [] {
+    auto *out = new tbb::task_arena(std::max(2, coreCount()), 1);
+    const char *pin = std::getenv("TESSERA_CPU_PIN");
+    if (pin && std::strcmp(pin, "on") == 0) new Pinning(*out);
+    return out;
+  }();
   return *shared;
 }
 
-int64_t elapsedPs(Clock::time_point since) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - since).count() * 1000;
+int64_t elapsedPs(Clock::time_point since, Clock::time_point until) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(until - since).count() * 1000;
+}
+
+/// How long a helper takes from the call to its first look at the work, in picoseconds: one average for
+/// helpers that had work a moment ago and still look for more, and one for those that sleep. All streams
+/// share them.
+class WakeTime {
+public:
+  /// Returns the expected time. Each look at it moves the average a little towards its initial value: if one
+  /// slow wake-up on a busy machine ended all waking, no other would ever be measured.
+  static int64_t expect(bool areAwake) {
+    auto &average = averages_[areAwake];
+    const int64_t now = average.load(std::memory_order_relaxed);
+    average.store(now + (kInitial[areAwake] - now) / 64, std::memory_order_relaxed);
+    return now;
+  }
+  static void measured(bool wereAwake, int64_t ps) {
+    auto &average = averages_[wereAwake];
+    const int64_t now = average.load(std::memory_order_relaxed);
+    average.store(now + (std::min(ps, kMost) - now) / 8, std::memory_order_relaxed);
+  }
+  /// Helpers look for work for about this long.
+  static constexpr auto kAwake = std::chrono::microseconds(200);
+
+private:
+  static constexpr int64_t kInitial[2] = {15'000'000, 2'000'000}, kMost = 200'000'000;
+  static inline std::atomic<int64_t> averages_[2] = {kInitial[0], kInitial[1]};
+};
+
+/// Returns how many helpers to wake for work of `ps`: as many as have a chunk to claim, if the work is then
+/// done in nine tenths of the time.
+int helpersFor(double ps, int64_t wakePs, int most) {
+  const auto chunks = static_cast<int>(std::min(ps / kSmallestChunkPs, 1e6));
+  const int helpers = std::min(most, chunks - 1);
+  return helpers > 0 && ps / (helpers + 1) + static_cast<double>(wakePs) < 0.9 * ps ? helpers : 0;
 }
 
 } // namespace
@@ -69,20 +122,25 @@ struct Job {
   KernelFn entry;
   const uint64_t *values;
   size_t scratchBytes;
-  int64_t programs, chunks;
-  std::vector<Run> runs = std::vector<Run>(std::max(1, coreCount()));
+  int64_t begin, programs, chunks;
+  std::vector<Run> runs;
   std::atomic<int64_t> chunksLeft{0};
   std::atomic<bool> outOfMemory{false};
   std::atomic<int> helpers{0}; // called and not yet finished
   Gate finished;
+  Clock::time_point called; // when the helpers were
+  bool wereAwake = false;
 
-  void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t count) {
+  /// For the programs from `first` on, in at most `most` chunks, for `threads` threads.
+  void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t first, int64_t count, int threads,
+               int64_t most) {
     entry = kernel.entry;
     values = launchValues;
     scratchBytes = kernel.scratchBytes;
+    begin = first;
     programs = count;
-    auto threads = static_cast<int64_t>(runs.size());
-    chunks = std::min(count, threads * kChunksPerThread);
+    if (static_cast<int>(runs.size()) != threads) runs = std::vector<Run>(static_cast<size_t>(threads));
+    chunks = std::clamp<int64_t>(most, 1, std::min<int64_t>(count, threads * kChunksPerThread));
     for (int64_t i = 0; i < threads; ++i) {
       runs[i].next.store(chunks * i / threads, std::memory_order_relaxed);
       runs[i].end = chunks * (i + 1) / threads;
@@ -92,7 +150,7 @@ struct Job {
   }
 
   int64_t chunkBegin(int64_t chunk) const {
-    return programs / chunks * chunk + std::min(chunk, programs % chunks);
+    return begin + programs / chunks * chunk + std::min(chunk, programs % chunks);
   }
 
   /// Claims the next chunk for thread `self`; -1 when none is left.
@@ -108,6 +166,7 @@ struct Job {
 
   /// The work of a called helper.
   void help(size_t self) {
+    WakeTime::measured(wereAwake, elapsedPs(called, Clock::now()));
     DefaultFloats floats;
     // acquire: sees everything that prepare() wrote
     if (chunksLeft.load(std::memory_order_acquire) > 0) work(self);
@@ -132,52 +191,71 @@ struct Job {
 Launcher::Launcher() : job_(std::make_shared<Job>()) {}
 Launcher::~Launcher() = default;
 
-bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs) {
-  if (programs == 0) return true;
+/// Runs the programs [first, first + count) on this thread and `helpers` others; `expectedPs`: how long one
+/// thread would take. Returns false when a thread had no memory.
+bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int64_t count, int helpers,
+                     double expectedPs) {
   if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still uses the last launch
     job_ = std::make_shared<Job>();
   Job &job = *job_;
-  job.prepare(kernel, values, programs);
-
-  auto costOf = [&](int64_t count) {
-    return static_cast<double>(kernel.programCost.load(std::memory_order_relaxed)) *
-           static_cast<double>(count);
-  };
-  bool woken = job.runs.size() == 1 || programs == 1 || arenaIsLost.load(std::memory_order_relaxed);
-  auto wake = [&] {
-    woken = true;
+  job.prepare(kernel, values, first, count, helpers + 1,
+              static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)));
+  job.called = Clock::now();
+  job.wereAwake = areHelpersAwake(job.called);
+  {
     const SignalMask mask; // this may be a thread of the program, and workers inherit its signal mask
     try {
-      for (size_t i = 1; i < job.runs.size() && static_cast<int64_t>(i) < job.chunks; ++i) {
+      for (int i = 1; i <= helpers; ++i) {
         job.helpers.fetch_add(1, std::memory_order_relaxed);
-        arena().enqueue([shared = job_, i] { shared->help(i); });
+        arena().enqueue([shared = job_, i] { shared->help(static_cast<size_t>(i)); });
       }
     } catch (const std::exception &) {
       // No memory or no thread for a helper: this thread does the remaining work. The count stays raised, so
       // that the job is not reused.
     }
-  };
-  bool costKnown = kernel.programCost.load(std::memory_order_relaxed) != 0;
-  if (!woken && (!costKnown || costOf(programs) >= kWorthWakingPs)) wake();
-
-  const auto start = Clock::now();
-  auto costSinceStart = [&](int64_t count) {
-    return static_cast<uint64_t>(std::max<int64_t>(1, elapsedPs(start) / count));
-  };
-  // The first chunk updates the estimate, and wakes helpers if the previous estimate was too low.
-  if (int64_t chunk = job.claim(0); chunk >= 0) {
-    int64_t count = job.chunkBegin(chunk + 1) - job.chunkBegin(chunk);
-    job.runChunk(chunk);
-    kernel.programCost.store(costSinceStart(count), std::memory_order_relaxed);
-    if (!woken && costOf(programs - count) >= kWorthWakingPs) wake();
   }
   job.work(0);
   job.finished.wait([&] { return job.chunksLeft.load(std::memory_order_seq_cst) == 0; }, kJoinSpin);
-  if (job.outOfMemory.load(std::memory_order_relaxed)) return false;
-  if (kernel.runsAnywhere)
-    kernel.remember(values, job.chunks == 1 ? kernel.programCost.load(std::memory_order_relaxed)
-                                            : costSinceStart(programs));
-  return true;
+  return !job.outOfMemory.load(std::memory_order_relaxed);
+}
+
+bool Launcher::areHelpersAwake(Clock::time_point now) const {
+  return lastShared_ != Clock::time_point{} && now - lastShared_ < WakeTime::kAwake;
+}
+
+bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, bool isAlone,
+                   Clock::time_point start) {
+  if (start == Clock::time_point{}) start = Clock::now();
+  lastEnd_ = start;
+  if (programs == 0) return true;
+  uint8_t *scratch = threadScratch().get(kernel.scratchBytes);
+  if (!scratch) return false;
+
+  int most = 0;
+  if (!isAlone && programs > 1 && coreCount() > 1 && !arenaIsLost.load(std::memory_order_relaxed))
+    most = static_cast<int>(std::min<int64_t>(helperLimit(), programs - 1));
+  // The last launch with similar values tells how long this one takes. Otherwise the first program does.
+  int64_t done = 0;
+  double rest = 0;
+  const int64_t known = most > 0 ? kernel.expect(values, programs) : 0;
+  if (known == INT64_MAX) {
+    kernel.entry(values, 0, 1, scratch);
+    done = 1;
+    rest = static_cast<double>(elapsedPs(start, Clock::now())) * static_cast<double>(programs - 1);
+  } else {
+    rest = static_cast<double>(known);
+  }
+  bool ok = true;
+  const int helpers = most > 0 ? helpersFor(rest, WakeTime::expect(areHelpersAwake(start)), most) : 0;
+  if (helpers == 0) {
+    kernel.entry(values, done, programs, scratch);
+    lastEnd_ = Clock::now();
+  } else {
+    ok = share(kernel, values, done, programs - done, helpers, rest);
+    lastShared_ = lastEnd_ = Clock::now();
+  }
+  if (ok) kernel.remember(values, programs, elapsedPs(start, lastEnd_), helpers + 1);
+  return ok;
 }
 
 } // namespace tessera::cpu

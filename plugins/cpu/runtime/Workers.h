@@ -1,6 +1,7 @@
 // Distributes a grid of tile programs over the machine's cores.
 #pragma once
 #include "plugins/cpu/runtime/Kernel.h"
+#include <chrono>
 #include <memory>
 
 namespace tessera::cpu {
@@ -13,12 +14,21 @@ class Launcher {
 public:
   Launcher();
   ~Launcher();
-  /// Returns when every program has run. Returns false when a thread could not get its scratch memory; then
-  /// some programs did not run.
-  [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, int64_t programs);
+  using Clock = std::chrono::steady_clock;
+  /// Returns when every program has run, on this thread only if `isAlone`. `start`: when the caller began
+  /// with it, if it has looked at the clock. Returns false when a thread could not get its scratch memory;
+  /// then some programs did not run.
+  [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, int64_t programs, bool isAlone = false,
+                         Clock::time_point start = {});
+  /// Returns when the last run ended.
+  Clock::time_point lastEnd() const { return lastEnd_; }
 
 private:
+  bool share(Kernel &, const uint64_t *values, int64_t first, int64_t count, int helpers, double expectedPs);
+  bool areHelpersAwake(Clock::time_point now) const;
+
   std::shared_ptr<Job> job_;
+  Clock::time_point lastEnd_, lastShared_; // of the last launch, and of the last one that had helpers
 };
 
 } // namespace tessera::cpu

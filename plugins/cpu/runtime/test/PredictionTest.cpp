@@ -10,7 +10,7 @@ constexpr int64_t kUnknown = INT64_MAX;
 /// The prediction for a launch of 10 programs with `value`, after one with `last` that took 7 ps per program.
 int64_t predicted(uint64_t last, uint64_t value, const char *metadata = "launch: {may_wait: false}") {
   Kernel kernel({.name = "k", .metadata = metadata, .valueCount = 1}, nullptr, nullptr);
-  kernel.remember(&last, 7);
+  kernel.remember(&last, 10, 70, 1);
   return kernel.predict(&value, 10);
 }
 
