@@ -1,0 +1,84 @@
+#include "compiler/layout/Products.h"
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+namespace tessera::layout {
+namespace {
+
+using At = std::vector<int64_t>;
+
+int64_t ofBits(const std::vector<int64_t> &images, int64_t number) {
+  int64_t sum = 0;
+  for (size_t i = 0; i < images.size(); ++i)
+    sum ^= number >> i & 1 ? images[i] : 0;
+  return sum;
+}
+
+/// Each register of each warp belongs to one instruction, at the place where the tile's layout has it.
+TEST(Products, AreDividedAmongInstructions) {
+  int products = 0;
+  for (const Fragment &f : allFragments()) {
+    if (f.warps() != 1) continue;
+    const TileLayout own = f.layout(Operand::C);
+    for (WarpGrid grid : {WarpGrid{1, 1}, WarpGrid{4, 2}, WarpGrid{2, 4}, WarpGrid{8, 1}})
+      for (auto [m, n] : std::initializer_list<std::pair<int64_t, int64_t>>{
+               {1, 1}, {128, 256}, {64, 112}, {96, 176}, {192, 64}, {80, 48}}) {
+        const auto mnk = paddedProduct(f, grid, {m, n, 1});
+        const TileLayout sums = operandLayout(f, Operand::C, grid, {mnk[0], mnk[1]});
+        const ProductPlan plan(f, grid, mnk);
+        ASSERT_EQ(plan.down * plan.across * own.registers(), sums.registers());
+        std::set<int64_t> used;
+        for (int64_t w = 0; w < sums.warps(); ++w)
+          for (int64_t i = 0; i < plan.down; ++i)
+            for (int64_t j = 0; j < plan.across; ++j)
+              for (int64_t r = 0; r < own.registers(); ++r)
+                for (int64_t l : {int64_t(0), int64_t(5), own.lanes() - 1}) {
+                  At at = own.at(r, l, 0);
+                  at[0] += ofBits(plan.rowOfWarp, w) + i * plan.rows;
+                  at[1] += ofBits(plan.columnOfWarp, w) + j * plan.columns;
+                  ASSERT_EQ(sums.at(plan.firstRegister(i, j) + r, l, w), at) << f.name;
+                  used.insert(plan.firstRegister(i, j) + r);
+                }
+        ASSERT_EQ(int64_t(used.size()), sums.registers());
+        ++products;
+      }
+  }
+  EXPECT_GT(products, 200);
+}
+
+/// Plays the load as the PTX manual describes ldmatrix, with the elements' indices as values.
+TEST(Products, LoadMatrices) {
+  std::map<std::string, std::string> loads;
+  for (const Fragment &f : allFragments())
+    for (auto [operand, letter] : {std::pair{Operand::A, 'A'}, {Operand::B, 'B'}, {Operand::C, 'C'}}) {
+      const std::optional<MatrixLoad> load = matrixLoad(f, operand);
+      if (!load) continue;
+      const TileLayout own = f.layout(operand);
+      loads[std::string(f.name) + " " + letter] =
+          "x" + std::to_string(load->count) + (load->isTransposed ? ".trans" : "");
+      ASSERT_LE(load->lane.size(), 5u);
+      auto row = [&](int64_t matrix, int64_t r) {
+        const Bits lane = Bits(8 * matrix + r) & ((Bits(1) << load->lane.size()) - 1);
+        return own.unit.index(0, applyBases(load->lane, lane));
+      };
+      for (int64_t l = 0; l < 32; ++l)
+        for (int64_t word = 0; word < load->count; ++word)
+          for (int64_t half = 0; half < 2; ++half) {
+            int64_t r = l / 4, c = l % 4 * 2 + half;
+            if (load->isTransposed) std::swap(r, c);
+            At at = row(word, r); // the row's eight elements are next to each other
+            at[1] += c;
+            ASSERT_EQ(own.at(2 * word + half, l, 0), at) << f.name << letter;
+          }
+    }
+  EXPECT_EQ(loads["mma.m16n8k16 A"], "x4");
+  EXPECT_EQ(loads["mma.m16n8k16 B"], "x2.trans");
+  EXPECT_EQ(loads["mma.m16n8k8 A"], "x2");
+  EXPECT_EQ(loads["mma.m16n8k8 B"], "x1.trans");
+  EXPECT_FALSE(loads.contains("mfma.16x16x16 A"));
+  EXPECT_FALSE(loads.contains("dpas.8x16x16 B"));
+}
+
+} // namespace
+} // namespace tessera::layout
