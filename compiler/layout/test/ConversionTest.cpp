@@ -1,6 +1,7 @@
 // Every plan is played with the elements' indices as values, and its counts with what was played.
 #include "compiler/layout/Conversion.h"
 #include "compiler/layout/Fragments.h"
+#include "compiler/layout/test/Trials.h"
 #include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
@@ -194,19 +195,19 @@ TEST(Conversion, OfAllPairsOfLayoutsIsTheIdentity) {
         for (const TileLayout &to : layoutsOf({rows, columns}, lanes, warps)) {
           // The larger shapes in fewer pairs and sizes of elements: the test is to end in seconds.
           const bool isLarge = rows * columns > 2048;
-          if (isLarge && ++pairs % 16) continue;
+          if (isLarge && ++pairs % (16 * 8 / trials(8))) continue;
           play(from, to, 1 << (isLarge ? pairs / 16 : pairs++) % 3);
           if (HasFatalFailure()) return;
         }
-  EXPECT_GT(kinds["renaming"], 50);
-  EXPECT_GT(kinds["shuffles"], 50);
-  EXPECT_GT(kinds["buffer"], 50);
+  EXPECT_GT(kinds["renaming"], trials(48));
+  EXPECT_GT(kinds["shuffles"], trials(48));
+  EXPECT_GT(kinds["buffer"], trials(48));
 }
 
 TEST(Conversion, OfRandomLayoutsIsTheIdentity) {
   kinds.clear();
   std::mt19937 random(7);
-  for (int trial = 0; trial < 6000 && !testing::Test::HasFatalFailure(); ++trial) {
+  for (int trial = 0; trial < trials(6000) && !testing::Test::HasFatalFailure(); ++trial) {
     const unsigned bits = 4 + random() % 6, laneBits = random() % 5, warpBits = random() % 3;
     Unit unit({bits / 2, bits - bits / 2}, {int64_t(1 + random() % 2 * 2), 1});
     auto some = [&](const TileLayout *like) {
@@ -248,9 +249,9 @@ TEST(Conversion, OfRandomLayoutsIsTheIdentity) {
     if (random() % 4 == 0) limits.banks = {6, 5, 4, 3};
     play(from, to, 1 << random() % 4, limits);
   }
-  EXPECT_GT(kinds["renaming"], 50);
-  EXPECT_GT(kinds["shuffles"], 50);
-  EXPECT_GT(kinds["buffer"], 1000);
+  EXPECT_GT(kinds["renaming"], trials(48));
+  EXPECT_GT(kinds["shuffles"], trials(48));
+  EXPECT_GT(kinds["buffer"], trials(1000));
 }
 
 /// The first product is transposed, as on other GPUs of this vendor; one bit of its rows is in the lanes.
@@ -294,7 +295,7 @@ TEST(Conversion, TurnsRowsIntoColumnsWithoutConflicts) {
 TEST(Segments, AreNeverWorseThanAnyOther) {
   std::mt19937 random(8);
   int compared = 0, unavoidable = 0;
-  for (int trial = 0; trial < 800; ++trial) {
+  for (int trial = 0; trial < trials(800); ++trial) {
     const unsigned d = 4 + random() % 3, banks = 2 + random() % 2, vectors = random() % 2;
     BitsList basis = unitVectors(d);
     std::shuffle(basis.begin(), basis.end(), random);
@@ -340,8 +341,8 @@ TEST(Segments, AreNeverWorseThanAnyOther) {
     ++compared;
     unavoidable += best > 0;
   }
-  EXPECT_GT(compared, 300);
-  EXPECT_GT(unavoidable, 10);
+  EXPECT_GT(compared, trials(300));
+  EXPECT_GT(unavoidable, trials(8));
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 #include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/test/Trials.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
@@ -48,7 +49,7 @@ TEST(LinearLayout, CountsItsImages) {
 TEST(LinearLayout, KeepsTheLaws) {
   Random random(2);
   size_t onto = 0;
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < trials(100'000); ++i) {
     const unsigned n = random() % 21, m = random() % 21, k = random() % 21;
     const LinearLayout bijection = randomBijection(random, n), other = randomBijection(random, n);
     const LinearLayout inverse = *bijection.inverse(), identity = LinearLayout::identity(n);
@@ -74,7 +75,7 @@ TEST(LinearLayout, KeepsTheLaws) {
       ASSERT_EQ(f.inverse(), std::nullopt);
     }
   }
-  EXPECT_GT(onto, 1000u);
+  EXPECT_GT(onto, size_t(trials(1000)));
 }
 
 TEST(LinearLayout, IsDividedOnlyByItsFactors) {
