@@ -12,11 +12,11 @@ CUBES = [{"B": b, "M": m, "N": n} for b, m, n in ((8, 20, 30), (30, 101, 203), (
 FOURS = [{"A": a, "B": b, "M": m, "N": n} for a, b, m, n in ((2, 3, 11, 13), (8, 12, 100, 64), (1001, 4, 17, 16))]
 
 FLOATS = ("f32", "f64", "bf16", "f16")
-INTEGERS = ("i8", "i32", "i64")
+INTEGERS = ("i8", "u8", "i16", "i32", "i64")
 EVERY = (*FLOATS, *INTEGERS, "bool")
 MOVED = ("f32", "f64", "bf16", "i8", "bool")  # one of each size of an element, and those with casts of their own
 
-NUMPY_DTYPES = {"f32": "f4", "f64": "f8", "bf16": "f4", "f16": "f2", "i8": "i1", "i32": "i4", "i64": "i8", "bool": "?"}
+NUMPY_DTYPES = {"f32": "f4", "f64": "f8", "bf16": "f4", "f16": "f2", "i8": "i1", "u8": "u1", "i16": "i2", "i32": "i4", "i64": "i8", "bool": "?"}
 
 
 @dataclasses.dataclass
@@ -44,8 +44,8 @@ class Case:
                 array = random.random(shape) * 100 < int(limit or 50)
             elif limit:
                 array = random.integers(0, self.size[limit], shape)
-            elif dtype[0] == "i":
-                array = random.integers(-50, 50, shape)
+            elif dtype[0] in "iu":
+                array = random.integers(-50 if dtype[0] == "i" else 0, 50, shape)
             else:
                 array = random.standard_normal(shape)
             arrays[name] = np.asarray(array, NUMPY_DTYPES[dtype])
@@ -81,6 +81,8 @@ def moves():
     yield "x[:, 1::3]", "x: M N", "x[:, 1::3]", lambda x: x[:, 1::3].copy(), MATRICES, ("f32", "f64")
     yield "x[1:, 1:]", "x: M N", "x[1:, 1:]", lambda x: x[1:, 1:].copy(), MATRICES, MOVED
     yield "x[:, 0]", "x: M N", "x[:, 0]", lambda x: x[:, 0].copy(), MATRICES, ("f32",)
+    yield "roll rows", "x: M N", "ts.concat([x[1:], x[:1]])", lambda x: np.roll(x, -1, 0), MATRICES, ("f32",)
+    yield "roll columns", "x: M N", "ts.concat([x[:, 1:], x[:, :1]], axis=1)", lambda x: np.roll(x, -1, 1), MATRICES, ("f32", "i8")
     yield "concat rows", "x: M N; y: K N", "ts.concat([x, y], axis=0)", lambda x, y: np.concatenate([x, y]), with_k(MATRICES), ("f32", "i8")
     yield "concat columns", "x: M N; y: M N", "ts.concat([x, y], axis=1)", lambda x, y: np.concatenate([x, y], 1), MATRICES, MOVED
     yield "concat column", "x: M N; y: M 1", "ts.concat([x, y], axis=1)", lambda x, y: np.concatenate([x, y], 1), MATRICES, ("f32", "i8")
@@ -128,6 +130,7 @@ def indexing():
     yield "scatter add rows", "x: M N; i: K i32<M; u: K N", 'ts.scatter(x, i, u, reduction="add")', lambda x, i, u: add_at(x, i, u), rows, ("f32", "i32")
     yield "scatter add vector", "x: N; i: N i32<N; u: N", 'ts.scatter(x, i, u, reduction="add")', lambda x, i, u: add_at(x, i, u), VECTORS, ("f32",)
     yield "tril", "x: M N", "ts.tril(x)", np.tril, SQUARES, ("f32", "i8", "bool")
+    yield "triu", "x: M N", "ts.triu(x, 1)", lambda x: np.triu(x, 1), SQUARES, ("f32", "i16")
     yield "where", "c: M N bool; x: M N; y: M N", "ts.where(c, x, y)", np.where, MATRICES, EVERY
     yield "where scalar", "x: M N", "ts.where(x > 0, x, 0)", lambda x: np.where(x > 0, x, x.dtype.type(0)), MATRICES, ("f32", "i8")
 
@@ -151,7 +154,7 @@ def reductions():
             def reference(x, name=name, axis=axis):
                 if name == "argmax":
                     return x.argmax(axis).astype("i4")
-                if name in ("sum", "prod") and x.dtype.kind in "ib" and x.dtype.itemsize < 8:
+                if name in ("sum", "prod") and x.dtype.kind in "iub" and x.dtype.itemsize < 8:
                     return getattr(x, name)(axis, dtype="i4")
                 return getattr(x, name)(axis)
             for dtype in dtypes:  # NumPy stops at the first true element
@@ -159,7 +162,7 @@ def reductions():
                 yield f"{name} axis {axis}", text, f"ts.{name}(x, axis={axis})", reference, MATRICES, (dtype,)
         if name != "prod":
             def everything(x, name=name):
-                if name == "sum" and x.dtype.kind in "ib" and x.dtype.itemsize < 8:
+                if name == "sum" and x.dtype.kind in "iub" and x.dtype.itemsize < 8:
                     return x.sum(dtype="i4")
                 y = getattr(x, name)()
                 return y.astype("i4") if name == "argmax" else y
@@ -168,6 +171,7 @@ def reductions():
     yield "sum axes 0, 2", "x: B M N", "ts.sum(x, axis=(0, 2))", lambda x: x.sum((0, 2)), CUBES, ("f32",)
     yield "sum axes 1, 2", "x: B M N", "ts.sum(x, axis=(1, 2))", lambda x: x.sum((1, 2)), CUBES, ("f32",)
     yield "sum vector", "x: N", "ts.sum(x)", np.sum, VECTORS, ("f32", "f64")
+    yield "dot of vectors", "x: N; y: N", "ts.sum(x * y)", np.dot, VECTORS, ("f32", "f64")
     yield "max axis 1 of 3", "x: B M N", "ts.max(x, axis=1)", lambda x: x.max(1), CUBES, ("f32",)
     yield "argmax axis 1 of 3", "x: B M N", "ts.argmax(x, axis=1)", lambda x: x.argmax(1).astype("i4"), CUBES, ("f32",)
     yield "mean axis 1", "x: M N", "ts.mean(x, axis=1)", lambda x: x.mean(1), MATRICES, FLOATS
@@ -182,7 +186,7 @@ def reductions():
     for axis in (0, 1):
         for name in ("cumsum", "cumprod"):
             yield (f"{name} axis {axis}", "x: M N", f"ts.{name}(x, axis={axis})",
-                   lambda x, axis=axis, name=name: getattr(x, name)(axis, dtype="i4" if x.dtype.kind in "ib" and x.dtype.itemsize < 8 else None),
+                   lambda x, axis=axis, name=name: getattr(x, name)(axis, dtype="i4" if x.dtype.kind in "iub" and x.dtype.itemsize < 8 else None),
                    MATRICES, ("f32", "f64", "i32", "bool") if name == "cumsum" else ("f32",))
         yield f"cummax axis {axis}", "x: M N", f"ts.cummax(x, axis={axis})", lambda x, axis=axis: np.maximum.accumulate(x, axis), MATRICES, ("f32", "i8")
     yield "cumsum vector", "x: N", "ts.cumsum(x)", np.cumsum, VECTORS, ("f64", "i64")
@@ -233,13 +237,17 @@ def formulas():
     yield "isnan", "x: M N", "ts.isnan(x)", np.isnan, MATRICES, ("f32", "f64")
     yield "round", "x: M N", "ts.round(x)", np.round, MATRICES, ("f32", "f64")
     yield "sqrt", "x: M N", "ts.sqrt(ts.abs(x))", lambda x: np.sqrt(np.abs(x)), MATRICES, ("f32", "f64")
+    yield "tanh", "x: M N", "ts.tanh(x)", np.tanh, MATRICES, ("f32", "f64", "f16")
+    yield "log", "x: M N", "ts.log(ts.abs(x) + 1)", lambda x: np.log(np.abs(x) + 1), MATRICES, ("f32", "f64")
+    yield "sin", "x: M N", "ts.sin(x)", np.sin, MATRICES, ("f32", "f64")
+    yield "chain", "x: M N; y: M N", "ts.where(x > y, x * y + x, x - y) * 0.5", lambda x, y: np.where(x > y, x * y + x, x - y) * x.dtype.type(0.5), MATRICES, FLOATS
     yield "exp", "x: M N", "ts.exp(x)", np.exp, MATRICES, ("f32", "f64", "f16")
     yield "x ** 3", "x: M N", "x ** 3", lambda x: x**3, MATRICES, ("f32",)
     yield "x ** y", "x: M N; y: M N", "ts.abs(x) ** y", lambda x, y: np.abs(x) ** y, MATRICES, ("f32", "f64")
     yield "x // 7", "x: M N", "x // 7", lambda x: x // 7, MATRICES, ("i32", "i64")
     for to in ("f64", "i32", "i8", "f16", "bool"):
         yield f"cast f32 {to}", "x: M N", f"ts.cast(x, ts.{to})", lambda x, to=to: x.astype(NUMPY_DTYPES[to]), MATRICES, ("f32",)
-    yield "cast to f32", "x: M N", "ts.cast(x, ts.f32)", lambda x: x.astype("f4"), MATRICES, ("f64", "i8", "i64", "bool", "f16")
+    yield "cast to f32", "x: M N", "ts.cast(x, ts.f32)", lambda x: x.astype("f4"), MATRICES, ("f64", "i8", "u8", "i16", "i64", "bool", "f16")
     for axis in (0, 1):
         yield f"softmax axis {axis}", "x: M N", f"ts.softmax(x, axis={axis})", lambda x, axis=axis: softmax(x, axis), MATRICES, ("f32",)
     yield "softmax rows of 4", "x: B M 4", "ts.softmax(x)", lambda x: softmax(x, -1), CUBES, ("f32",)

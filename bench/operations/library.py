@@ -4,7 +4,7 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size
 
 import numpy as np
 
-DTYPES = {"f32": "f4", "f64": "f8", "f16": "f2", "bf16": "u2", "i8": "i1", "i32": "i4", "i64": "i8", "bool": "?"}
+DTYPES = {"f32": "f4", "f64": "f8", "f16": "f2", "bf16": "u2", "i8": "i1", "u8": "u1", "i16": "i2", "u32": "u4", "i32": "i4", "i64": "i8", "bool": "?"}
 TENSOR, RESULT, SCALAR, DIM = range(4)  # tsr_arg_kind_t
 
 
