@@ -35,6 +35,7 @@ void forget() {
   forgetStreams();
   forgetLater();
   forgetBackground();
+  forgetTrace();
   taking = 0;
   settings += kForked; // kernels find no variant of the parent's
 }

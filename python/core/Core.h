@@ -169,6 +169,8 @@ bool addMethod(PyObject *module);
 extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[], entryMethods[],
     traceMethods[];
 
+/// In the child of a fork, which has no trace.
+void forgetTrace();
 /// From now on the library's messages go to tessera._log.
 void listenToLog();
 

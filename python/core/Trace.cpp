@@ -25,18 +25,19 @@ public:
     }
   }
 
-  void clear() {
-    std::lock_guard lock(mutex_);
-    list_ = {};
-    dropped_ = 0;
-  }
-
   /// ([(kind, name, backend, device, begin_ns, end_ns, correlation, bytes, programs, thread, stream)],
   /// dropped). Precondition: the trace has ended.
   PyObject *take() {
     static constexpr const char *kKinds[] = {"launch", "copy", "fill", "range", "collective", "call"};
+    std::vector<Record> list;
+    uint64_t dropped;
+    {
+      std::lock_guard lock(mutex_);
+      list = std::exchange(list_, {});
+      dropped = std::exchange(dropped_, 0);
+    }
     Ref rows(PyList_New(0));
-    for (const auto &[record, name, backend] : list_) {
+    for (const auto &[record, name, backend] : list) {
       if (!rows || static_cast<size_t>(record.kind) >= std::size(kKinds)) continue;
       Ref row(Py_BuildValue(
           "(sssiLLKKLKK)", kKinds[record.kind], name.c_str(), backend.c_str(),
@@ -47,10 +48,7 @@ public:
           static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(record.stream))));
       if (!row || PyList_Append(rows.get(), row.get())) return nullptr;
     }
-    PyObject *out =
-        rows ? Py_BuildValue("(OK)", rows.get(), static_cast<unsigned long long>(dropped_)) : nullptr;
-    clear();
-    return out;
+    return rows ? Py_BuildValue("(OK)", rows.get(), static_cast<unsigned long long>(dropped)) : nullptr;
   }
 
 private:
@@ -63,10 +61,9 @@ private:
   uint64_t dropped_ = 0;
 };
 
-Records &records() {
-  static auto &all = *new Records; // the library's threads may report while the process ends
-  return all;
-}
+Records *all = new Records; // never destroyed: the library's threads may report while the process ends
+
+Records &records() { return *all; }
 
 PyObject *start(PyObject *, PyObject *) {
   if (!currentContext()) return nullptr; // a backend that cannot be traced is reported here
@@ -92,6 +89,8 @@ PyObject *stop(PyObject *, PyObject *) {
 }
 
 } // namespace
+
+void forgetTrace() { all = new Records; } // another thread of the parent may have held the lock
 
 PyMethodDef traceMethods[] = {
     {"trace_start", method<start>(), METH_NOARGS, nullptr},

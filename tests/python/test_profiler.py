@@ -156,6 +156,43 @@ class Profiles(unittest.TestCase):
             pass
         self.assertEqual(after.records, ())
 
+    def test_children_of_a_fork(self):
+        with ts.profiler.trace() as profile:
+            with ts.profiler.range("around"):
+                child = os.fork()
+                if child == 0:  # it has no trace of the parent's, and may have one of its own
+                    with ts.profiler.trace() as own:
+                        add(np.ones(100, "f4"), np.zeros(100, "f4"))
+                    os._exit(0 if self.named(own, "launch") == ["add"] else 1)
+                self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+            add(self.x, self.y)
+        self.assertEqual((self.named(profile, "launch"), self.named(profile, "range")), (["add"], ["around"]))
+
+    def test_threads(self):
+        """Records from several threads, and a trace that begins and ends while they work."""
+        end = threading.Event()
+
+        def work():
+            x, y = np.ones(100, "f4"), np.zeros(100, "f4")
+            while not end.is_set():
+                with ts.profiler.range("work"):
+                    add(x, y)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(20):
+                with ts.profiler.trace() as profile:
+                    add(self.x, self.y)
+                for record in profile.records:
+                    self.assertIn((record.kind, record.name), {("launch", "add"), ("call", "tsrLaunch"), ("range", "work")})
+                    self.assertLessEqual(record.begin_ns, record.end_ns)
+        finally:
+            end.set()
+            for thread in threads:
+                thread.join()
+
     def test_failures_in_a_trace(self):
         with self.assertRaises(ZeroDivisionError):
             with ts.profiler.trace() as profile:
