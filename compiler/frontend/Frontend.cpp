@@ -67,8 +67,12 @@ const FunctionDecl *Module::Impl::choose(const std::string &name, DiagnosticSink
 
 /// Each round may find more dims that must be constants; their number is finite. `run` elaborates with the
 /// given dims.
+///
+/// A function whose types come from a call has a dim for each extent. If its shapes agree for the given dims
+/// only, as with slices of a quarter each, it is elaborated for these (docs/decisions/0030).
 template <typename Run>
-static bool elaborate(const ModuleData &m, const FrontendOptions &options, DiagnosticSink &sink, Run run) {
+static bool elaborate(const ModuleData &m, const FrontendOptions &options, DiagnosticSink &sink, Run run,
+                      bool isOpen = false) {
   std::set<std::string> specialized;
   for (;;) {
     DiagnosticSink round(m.source);
@@ -76,6 +80,9 @@ static bool elaborate(const ModuleData &m, const FrontendOptions &options, Diagn
     bool ok = run(elaborator);
     size_t known = specialized.size();
     specialized.insert(elaborator.wanted().begin(), elaborator.wanted().end());
+    if (!ok && isOpen && round.onlyCode(Code::E_SHAPE))
+      for (const auto &[dim, value] : options.dims)
+        specialized.insert(dim);
     if (specialized.size() != known) continue;
     if (!ok) sink.merge(std::move(round));
     return ok;
@@ -105,7 +112,10 @@ CompileStatus Module::instantiate(const FrontendOptions &options, Program &out,
       elaborateKernel(m, *f, options, out.emplace<Kernel>(), sink);
     } else {
       GraphFunction &graph = out.emplace<GraphFunction>();
-      elaborate(m, options, sink, [&](Elaborator &e) { return e.runGraph(*f, graph); });
+      const bool isOpen = std::ranges::any_of(options.supplied.types, [&](const auto &type) {
+        return type.first.starts_with(f->stmt->text + ".");
+      });
+      elaborate(m, options, sink, [&](Elaborator &e) { return e.runGraph(*f, graph); }, isOpen);
     }
   }
   if (!sink.hasErrors()) return CompileStatus::Ok;

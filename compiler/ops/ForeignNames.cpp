@@ -95,7 +95,6 @@ constexpr ForeignName kForeignNames[] = {
     {"at", "build a new tensor with ts.where or ts.concat, or store in a @ts.kernel"},
     {"size", "write the names of the dims, or x.shape[0]"},
     {"numel", "write the product of the dims"},
-    {"ndim", "the parameter's type says how many dims there are"},
     {"stride", "the parameter's type has the strides, after the dtype"},
     {"strides", "the parameter's type has the strides, after the dtype"},
     {"unsqueeze", "write x[:, None]"},

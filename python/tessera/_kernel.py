@@ -95,7 +95,8 @@ class Kernel(_core.Kernel):
             try:
                 return _core.load_source(text, options, returns)
             except CompileError as e:
-                dims = self._dims(dict(open_types), shapes) if e.code == "E_DIM_NOT_STATIC" else {}
+                needs_values = e.code == "E_DIM_NOT_STATIC" or open_types and e.code == "E_SHAPE"
+                dims = self._dims(dict(open_types), shapes) if needs_values else {}
                 if not dims:
                     raise
             return _core.load_source(text, {**options, "dims": [*options.get("dims", ()), *dims.items()]}, returns)

@@ -86,6 +86,33 @@ def zipped(a, b, c, d):
 
 
 @ts.jit
+def gated(x, h, c, W, b):
+    gates = ts.sigmoid(x + h @ W + b)
+    n = h.shape[1]
+    i, f, g, o = gates[:, :n], gates[:, n:2*n], gates[:, 2*n:3*n], gates[:, 3*n:]
+    c = f * c + i * g
+    return o * c, c
+
+
+@ts.jit
+def added(x, y):
+    return x + y
+
+
+@ts.jit
+def typed_gates(x: ts.Tensor["m", ts.f32], y: ts.Tensor["n", ts.f32]):
+    return x[:y.shape[0]] + x[y.shape[0]:]
+
+
+@ts.jit
+def statistics(x):
+    if x.ndim == 2:
+        last = x.sum(axis=1)
+    return (x.std(axis=0), x.var(axis=1), x.argmax(axis=1), x.argmin(axis=0), (x > 0.0).any(axis=1), (x > 0.0).all(axis=1),
+            x.cumsum(axis=1), last)
+
+
+@ts.jit
 def renamed(x):
     y = x
     return y, x + 1.0
@@ -200,6 +227,26 @@ class Calls(unittest.TestCase):
         for function in (parameter_first, parameter_last):
             with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED(.|\n)*return the parameter by its own name"):
                 function(x)
+
+    def test_extents_that_depend_on_each_other(self):
+        """Dims of their own do not say that one extent is four times another: the code is for the values of the call."""
+        for size in (5, 5, 6, 1, 4):  # 1 and 4 = 4 * 1: other patterns
+            x, h, c, W, b = floats(3, 4 * size), floats(3, size), floats(3, size, seed=2), floats(size, 4 * size), floats(4 * size)
+            got = gated(x, h, c, W, b)
+            gates = 1 / (1 + np.exp(-(x + h.astype("f8") @ W + b)))
+            i, f, g, o = np.split(gates, 4, axis=1)
+            for found, want in zip(got, (o * (f * c + i * g), f * c + i * g)):
+                np.testing.assert_allclose(found, want, rtol=1e-5)
+        with self.assertRaisesRegex(ts.CompileError, r"E_SHAPE.*\[3, 5\] and .*\[3, 6\] do not broadcast: 5 and 6 differ"):
+            added(floats(3, 5), floats(3, 6))
+        with self.assertRaisesRegex(ts.CompileError, "E_SHAPE.*would have to equal"):  # its types promise all n and m
+            typed_gates(floats(8), floats(4))
+
+    def test_methods_of_numpy(self):
+        x = floats(4, 6)
+        got = statistics(x)
+        for found, want in zip(got, (x.std(0), x.var(1), x.argmax(1), x.argmin(0), (x > 0).any(1), (x > 0).all(1), x.cumsum(1), x.sum(1))):
+            np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)
 
     def test_one_variant_serves_a_pattern(self):
         compiled = []

@@ -70,7 +70,8 @@ Value Elaborator::evaluate(const ast::Expr &e) {
   case K::Comprehension:
     return comprehension(e);
   case K::Dict:
-    return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only");
+    return fail(Code::E_UNSUPPORTED, e.loc, "dictionaries describe autotuning spaces only",
+                "write a tuple: return a, b");
   }
   return Value::error();
 }

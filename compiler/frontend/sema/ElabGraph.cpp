@@ -293,12 +293,14 @@ std::optional<DimExpr> Elaborator::graphDimOf(const Value &v, Range loc, const c
   if (v.isIntScalar() && v.expr)
     if (std::optional<DimExpr> d = graphDimOf(*v.expr)) return d;
   fail(Code::E_CONSTANT, loc,
-       std::string(what) + " is an integer, or computed from integers and dims, found " + describe(v));
+       std::string(what) + " is an integer, or computed from integers and dims, found " + describe(v),
+       v.isIntScalar() ? "a parameter is known at run time only: use a literal or a module constant" : "");
   return std::nullopt;
 }
 
 Value Elaborator::graphAttribute(Value v, const std::string &name, Range loc) {
   if (name == "dtype") return Value::dtypeName(v.dtype);
+  if (name == "ndim") return Value::integer(static_cast<int64_t>(graphDims(v).size()));
   if (name == "T") return graphTranspose(std::move(v), {}, loc);
   if (name == "shape") {
     std::vector<Value> extents;

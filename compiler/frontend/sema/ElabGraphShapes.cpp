@@ -234,7 +234,9 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
       Value index = evaluate(item);
       if (index.isGraph())
         return fail(Code::E_INDEX, item.loc, "a tensor cannot index another",
-                    "write ts.gather(x, indices, axis=0)");
+                    index.dtype == DType::Bool
+                        ? "choose elements of the same shape: ts.where(condition, x, 0)"
+                        : "write ts.gather(x, indices, axis=0)");
       std::optional<DimExpr> at = fromEnd(graphDimOf(index, item.loc, "an index"), extent, item.loc);
       if (!at) return Value::error();
       std::optional<DimExpr> rest = subtract(extent, *at), behind = rest ? subtract(*rest, 1) : std::nullopt;

@@ -288,6 +288,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
   case Value::Tensor: {
     const Param &p = kernel_.params[static_cast<size_t>(base.index)];
     if (name == "dtype") return Value::dtypeName(p.dtype);
+    if (name == "ndim") return Value::integer(static_cast<int64_t>(p.dims.size()));
     if (name == "shape") {
       std::vector<Value> extents;
       for (const Dim &d : p.dims)
@@ -298,7 +299,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
       return fail(Code::E_TENSOR_VALUE, e.loc, "a whole tensor cannot be transposed in a kernel",
                   "transpose the tile: " + p.name + "[i:i+64, j:j+64].T");
     return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, "a tensor has no '" + name + "'",
-                didYouMean(name, {"shape", "dtype"}, methodHint(name)));
+                didYouMean(name, {"shape", "ndim", "dtype"}, methodHint(name)));
   }
   case Value::Graph:
     return graphAttribute(std::move(base), name, e.loc);
@@ -310,6 +311,7 @@ Value Elaborator::attribute(const ast::Expr &e) {
         base.kind == Value::Buffer ? kernel_.symbols[static_cast<size_t>(base.index)].type : base.type();
     if (name == "dtype") return Value::dtypeName(type.dtype);
     if (base.kind == Value::Scalar) break;
+    if (name == "ndim") return Value::integer(static_cast<int64_t>(type.shape.size()));
     if (name == "T") return rules::transposed(*this, std::move(base), e.loc);
     if (name == "shape") {
       std::vector<Value> extents;

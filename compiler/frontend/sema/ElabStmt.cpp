@@ -129,6 +129,7 @@ void Elaborator::plainStatement(const ast::Stmt &s) {
   case ast::Stmt::Function:
     fail(Code::E_UNSUPPORTED, s.loc, "functions are defined at module level",
          "move '" + s.text + "' out of this one");
+    frame().locals[s.text].value = Value::error(); // its calls are no errors of their own
     return;
   case ast::Stmt::Import:
     fail(Code::E_UNSUPPORTED, s.loc, "imports stand at module level");

@@ -10,13 +10,14 @@ inline constexpr std::string_view kDecorators[] = {"ts.kernel", "ts.kernel.autot
                                                    "ts.op.specialize"};
 
 /// Of tiles, and of tensors of graph functions. A tensor of a kernel and a shared buffer have some of them.
-inline constexpr std::string_view kAttributes[] = {"T", "shape", "dtype"};
+inline constexpr std::string_view kAttributes[] = {"T", "shape", "ndim", "dtype"};
 
 /// The methods of tensors of graph functions, and the functions that they are.
 inline constexpr std::pair<std::string_view, std::string_view> kMethods[] = {
-    {"astype", "cast"}, {"cast", "cast"}, {"reshape", "reshape"}, {"transpose", "transpose"},
-    {"sum", "sum"},     {"mean", "mean"}, {"max", "max"},         {"min", "min"},
-    {"prod", "prod"}};
+    {"astype", "cast"},   {"cast", "cast"}, {"reshape", "reshape"}, {"transpose", "transpose"},
+    {"sum", "sum"},       {"mean", "mean"}, {"max", "max"},         {"min", "min"},
+    {"prod", "prod"},     {"std", "std"},   {"var", "var"},         {"argmax", "argmax"},
+    {"argmin", "argmin"}, {"any", "any"},   {"all", "all"},         {"cumsum", "cumsum"}};
 
 /// Of a dtype in an annotation: "bf16 @accum(f32)".
 inline constexpr std::string_view kPolicies[] = {"accum", "round", "loss_scale"};

@@ -509,6 +509,7 @@ const std::vector<Case> &cases() {
       graph("E_AXIS", "z = ts.topk(x, 1, axis=-3)", "-3"),
       graph("E_CONSTANT", "z = ts.argsort(x, descending=f)", "f"),
       graph("E_CONSTANT", "z = ts.sort(x, descending=1)", "1"),
+      graph("E_INDEX", "z = x[x > 0.0]", "x > 0.0"),
       graph("E_CONSTANT", "z = ts.sum(x, keepdims=1)", "1"),
       graph("E_UNIMPLEMENTED", "z = ts.cast(x, ts.tf32)", "ts.cast(x, ts.tf32)"),
       graph("E_TYPE", "z = ts.sort(ts.cast(x, ts.i4))", "ts.cast(x, ts.i4)"),
