@@ -18,8 +18,8 @@ struct StepKernel {
   const KernelMetadata *metadata = nullptr; // null: the module has no such kernel
   const LaunchPlan *plan = nullptr;
   std::shared_ptr<DeviceKernel> device;
-  int64_t maxDim = INT64_MAX;                        // the largest extent the code supports
-  const VariantChooser *chooser = nullptr;           // null: it has one body
+  int64_t maxDim = INT64_MAX;                             // the largest extent the code supports
+  const VariantChooser *chooser = nullptr;                // null: it has one body
   std::vector<std::shared_ptr<DeviceKernel>> bodies = {}; // of the chooser's variants
 };
 
