@@ -68,7 +68,8 @@ struct VariantRequest {
   schedule::GroupOp group; // has a tile
   NumericsPermissions permits;
   std::vector<std::pair<std::string, std::optional<int64_t>>> extents; // constants, or likely values
-  bool isForCall = false; // the extents are those of the one call that is compiled for
+  bool reducesOuterAxis = false; // reduces or scans along another axis than the last; rows are then that axis
+  bool isForCall = false;        // the extents are those of the one call that is compiled for
   std::optional<int64_t> extent(llvm::StringRef name) const {
     for (const auto &[known, value] : extents)
       if (known == name) return value;

@@ -18,7 +18,7 @@ public:
       : group_(group), function_(function), b_(group.getContext()) {}
 
   codegen::VariantRequest request() {
-    codegen::VariantRequest out{group_, permitsOf(function_).value_or(NumericsPermissions{}), {}, false};
+    codegen::VariantRequest out{group_, permitsOf(function_).value_or(NumericsPermissions{}), {}};
     out.isForCall = function_->hasAttr(kHints);
     GroupSpace space;
     for (Operation &op : group_.getBody().front().without_terminator())
@@ -34,6 +34,10 @@ public:
       name("M", type, rows, out);
       name("N", type, columns, out);
     } else {
+      if (auto reduced = space.reducedAxis(); reduced && *reduced != columns) {
+        out.reducesOuterAxis = true;
+        rows = *reduced;
+      }
       name("rows", type, rows, out);
       name("columns", type, type.getRank() == 0 ? -1 : columns, out);
       if (auto reduced = space.reducedAxis()) name("reduced", type, *reduced, out);

@@ -8,6 +8,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
+#include "plugins/cpu/codegen/Variants.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -58,6 +59,11 @@ public:
     // A single axis is as long as a tile of several; elements past its end are not computed.
     return codegen::proposeCommonTile(request, kTileElements,
                                       rank <= 1 ? kTileElements : codegen::kMostColumns);
+  }
+
+  std::vector<codegen::VariantProposal>
+  proposeVariants(const codegen::VariantRequest &request) const override {
+    return cpu::proposeVariants(request);
   }
 
   void addLoweringPasses(OpPassManager &pm) const override {

@@ -1,0 +1,62 @@
+#include "plugins/cpu/codegen/Variants.h"
+#include "compiler/schedule/IR/GroupSpace.h"
+#include "compiler/schedule/IR/VariantBodies.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+namespace {
+
+using codegen::VariantProposal;
+using codegen::VariantRequest;
+using schedule::GroupKind;
+
+/// A group with more operations is not compiled a second time: the code of a layer norm takes longer to
+/// compile than a call of it saves.
+constexpr int64_t kMostOperations = 6;
+
+/// Tiles of `rows` x `columns` for tensors with at most `longest` columns.
+struct ShortTile {
+  int64_t longest, rows, columns;
+};
+
+/// The tile of short rows of a group; nullopt: the general one is as good.
+std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis) {
+  if (kind == GroupKind::Scan && !reducesOuterAxis) return ShortTile{48, 128, 16};
+  if (kind == GroupKind::Reduce) return reducesOuterAxis ? ShortTile{48, 64, 16} : ShortTile{64, 64, 64};
+  return std::nullopt;
+}
+
+/// Sums and scans combine tile after tile, so that their order depends on the extent of the tile along the
+/// axis.
+std::string orderOf(int64_t reducedExtent) { return "tiles(" + std::to_string(reducedExtent) + ")"; }
+
+} // namespace
+
+std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
+  schedule::GroupOp group = request.group;
+  const GroupKind kind = group.getKind();
+  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis);
+  if (!tile || request.extent("columns")) return {}; // a known extent has chosen the tile of the group
+  if (request.extent("rows") == 1 && request.extent("B") == 1) return {}; // one row
+  if (request.reducesOuterAxis && group.getTile()[0] != tile->rows) return {};
+  int64_t operations = 0;
+  for (Operation &op : group.getBody().front().without_terminator())
+    operations += !op.hasTrait<OpTrait::ConstantLike>();
+  if (operations > kMostOperations) return {};
+  const size_t reduced = request.reducesOuterAxis ? 0 : 1;
+  return {{.name = "short",
+           .when = "columns <= " + std::to_string(tile->longest),
+           .body = schedule::kTileBody.str(),
+           .order = orderOf(reduced == 0 ? tile->rows : tile->columns),
+           .cost = "",
+           .params = {{"rows", std::to_string(tile->rows)}, {"columns", std::to_string(tile->columns)}}},
+          {.name = "general",
+           .when = "",
+           .body = schedule::kTileBody.str(),
+           .order = orderOf(group.getTile()[reduced]),
+           .cost = "",
+           .params = {}}};
+}
+
+} // namespace tessera::cpu

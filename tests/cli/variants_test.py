@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The bodies of a kernel: which one runs, that each computes the same, what an edited list may say."""
+import argparse
+import json
+import re
+import sys
+import unittest
+
+import numpy as np
+
+from cli_test import Cli, Tsr
+
+PROGRAMS = """import tessera as ts
+
+
+@ts.jit
+def total(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["R", ts.f32]:
+    return ts.sum(x, axis=-1)
+
+
+@ts.jit
+def columns(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["N", ts.f32]:
+    return ts.sum(x, axis=0)
+
+
+@ts.jit
+def softmax(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["R", "N", ts.f32]:
+    return ts.softmax(x)
+
+
+@ts.jit
+def best(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["R", ts.i32]:
+    return ts.argmax(x, axis=-1)
+
+
+@ts.jit
+def running(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["R", "N", ts.f32]:
+    return ts.cumsum(x, axis=-1)
+
+
+@ts.jit
+def vector(x: ts.Tensor["N", ts.f32]) -> ts.Tensor["N", ts.f32]:
+    return ts.softmax(x)
+"""
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True)) if x.size else x
+    return e / e.sum(-1, keepdims=True)
+
+
+REFERENCES = {
+    "total": lambda x: x.sum(-1),
+    "columns": lambda x: x.sum(0),
+    "softmax": softmax,
+    "best": lambda x: x.argmax(-1).astype("i4"),
+    "running": lambda x: x.cumsum(-1),
+}
+SAME_ORDER = {"columns", "best"}  # all of its bodies compute equal bits
+SHAPES = [(1, 1), (65, 17), (5, 48), (2, 64), (129, 65)]
+EMPTY = [(0, 5), (5, 0)]
+ANY_SIZE = "R >= 0"
+
+
+class Variants(Cli):
+    def setUp(self):
+        super().setUp()
+        self.source(PROGRAMS, "programs.py")
+
+    def schedule(self, name, *options):
+        result = self.call("compile", self.file, "--kernel", name, "--emit", "schedule", "-o", "-", *options)
+        self.assertEqual(result.status, 0, result.errors)
+        return result.output
+
+    def bundle(self, text, name="edited"):
+        edited = self.folder / f"{name}.mlir"
+        edited.write_text(text)
+        out = self.folder / f"{name}.tsrb"
+        result = self.call("compile", edited, "--emit", "bundle", "-o", out)
+        self.assertEqual(result.status, 0, result.errors)
+        return out
+
+    def run_bundle(self, bundle, x, *options):
+        out = self.folder / "out.npy"
+        result = self.call("run", bundle, "--in", f"x={self.array('x', x)}", "--out", f"result={out}", *options)
+        self.assertEqual(result.status, 0, result.errors)
+        return np.load(out), result
+
+    def input(self, shape):
+        # sums of small integers are exact, those of the others are not
+        return np.random.default_rng(sum(shape)).standard_normal(shape).astype("f4")
+
+    def test_sizes_choose(self):
+        bundle = self.bundle(self.schedule("total"))
+        for n, name in ((1, "short"), (64, "short"), (65, "general")):
+            with self.subTest(n=n):
+                _, result = self.run_bundle(bundle, self.input((3, n)), "--verbose")
+                self.assertRegex(result.errors + result.output, rf"variant +{name} of total\.g0 \(R=3 N={n}\)")
+                _, result = self.run_bundle(bundle, self.input((3, n)), "--json")
+                self.assertEqual(json.loads(result.output)["variants"],
+                                 [{"kernel": "total.g0", "variant": name, "dims": {"R": 3, "N": n}}])
+
+    def test_inspect_lists_them(self):
+        bundle = self.bundle(self.schedule("total"))
+        text = self.call("inspect", bundle).output
+        self.assertRegex(text, r"variant +short +N <= 64 +tiles\(64\) +tile\n")
+        self.assertRegex(text, r"variant +general +else +tiles\(512\) +tile\n")
+        entries = json.loads(self.call("inspect", bundle, "--json").output)["images"][0]["entries"]
+        kernel = next(e for e in entries if e["name"] == "total.g0")
+        self.assertEqual(kernel["variants"], [
+            {"name": "short", "entry": "total.g0.short", "when": ["N <= 64"], "body": "tile", "order": "tiles(64)"},
+            {"name": "general", "when": [], "body": "tile", "order": "tiles(512)"}])
+
+    def test_every_body_computes_the_same(self):
+        for name, reference in REFERENCES.items():
+            text = self.schedule(name)
+            self.assertEqual(text.count("#schedule.variant<"), 2, text)
+            guard = re.search(r'when = "(.*?)"', text)[0]
+            forms = {"chosen": text,
+                     "short": text.replace(guard, f'when = "{ANY_SIZE}"'),
+                     "general": text.replace(", variants =", ', variant = "general", variants =')}
+            bundles = {form: self.bundle(edited, form) for form, edited in forms.items()}
+            for shape in SHAPES + ([] if name in ("softmax", "best") else EMPTY):
+                with self.subTest(name=name, shape=shape):
+                    x = self.input(shape)
+                    wanted = reference(x.astype("f8"))
+                    results = {form: self.run_bundle(bundle, x)[0] for form, bundle in bundles.items()}
+                    for form, found in results.items():
+                        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4, err_msg=form)
+                    is_short = shape[1] <= int(guard[:-1].split()[-1])
+                    np.testing.assert_array_equal(results["chosen"], results["short" if is_short else "general"])
+                    if name in SAME_ORDER:
+                        np.testing.assert_array_equal(results["short"], results["general"])
+
+    def test_known_sizes_need_no_choice(self):
+        self.assertNotIn("variants =", self.schedule("vector"))
+        self.assertNotIn("variants =", self.schedule("total", "--dim", "N=10", "--exact-dims"))
+
+    def test_a_profile_that_fixes_bits_has_them_too(self):
+        self.assertIn("variants =", self.schedule("total", "--numerics", "deterministic"))
+
+    def test_edited_lists_are_checked(self):
+        text = self.schedule("total")
+        short = re.search(r"#schedule.variant<\"short\".*?>, ", text)[0]
+        general = re.search(r"#schedule.variant<\"general\".*?>\]", text)[0][:-1]
+        for what, edited in {
+                "sizes are left without a variant": text.replace(f", {general}", "").replace(short, short[:-2]),
+                "unknown name 'Z'": text.replace("N <= 64", "Z <= 64"),
+                "divides by zero": text.replace("N <= 64", "N // 0 <= 64"),
+                "the body takes 1 to 262144": text.replace("rows = 64", "rows = 0"),
+                "the bodies of kind reduce are tile": text.replace('body = "tile"', 'body = "magic"', 1)}.items():
+            with self.subTest(what=what):
+                self.assertNotEqual(edited, text)
+                bad = self.folder / "bad.mlir"
+                bad.write_text(edited)
+                result = self.call("compile", bad, "--emit", "bundle", "-o", self.folder / "bad.tsrb")
+                self.assertEqual(result.status, 1, result.errors)
+                self.assertIn(what, result.errors)
+        # the tile of a variant may be changed
+        x = self.input((70, 30))
+        found, _ = self.run_bundle(self.bundle(text.replace("rows = 64", "rows = 7")), x)
+        np.testing.assert_allclose(found, x.sum(-1), rtol=1e-5, atol=1e-4)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    args, rest = parser.parse_known_args()
+    Cli.tsr = Tsr(args.tsr)
+    unittest.main(argv=sys.argv[:1] + rest)
