@@ -198,6 +198,15 @@ def normalisations():
                        lambda x, w: g.layer_norm(x, w, axis=1), BLOCKS)
         yield function(f"graph/rms_norm/{dtype}", {"x": (x, dtype), "w": (("N",), dtype)}, "return ts.rms_norm(x, w), ts.rms_norm(x, eps=0.01)",
                        lambda x, w: (g.rms_norm(x, w), g.rms_norm(x, eps=0.01)), BLOCKS + EMPTY_BLOCKS[:2])
+    # Rows of none, one and several vectors of 16 elements, of two and four such vectors at once, and of one element more or less.
+    lengths = [{"M": m, "N": n} for m, n in ((9, 2), (8, 15), (3, 16), (17, 17), (2, 31), (7, 32), (5, 33), (1, 47), (9, 48), (4, 63), (8, 64), (3, 65), (2, 97), (1, 197))]
+    for dtype in ("f32", "bf16"):
+        params = {"x": (("M", "N"), dtype, -4, 4), "w": (("N",), dtype), "b": (("N",), dtype)}
+        yield function(f"graph/rows/{dtype}", params,
+                       "return ts.softmax(x), ts.log_softmax(x), ts.layer_norm(x, w, b), ts.rms_norm(x, w), ts.gelu(x) * x + w, ts.sum(x * x, axis=1), ts.argmax(x, axis=1)",
+                       lambda x, w, b: (g.softmax(x, 1), g.softmax(x, 1, True), g.layer_norm(x, w, b), g.rms_norm(x, w),
+                                        g.binary("add", g.binary("mul", g.unary("gelu", x), x), w),
+                                        g.reduce("sum", g.binary("mul", x, x), 1), g.reduce("argmax", x, 1)), lengths)
     yield function("graph/softmax/far", {"x": (("M", "N"), "f32", -300, 300)}, "return ts.softmax(x)", lambda x: g.softmax(x), MATRICES[2:])
     yield function("graph/layer_norm/offset", {"x": (("M", "N"), "f32", 99, 101)}, "return ts.layer_norm(x)", lambda x: g.layer_norm(x), MATRICES[3:])
 
