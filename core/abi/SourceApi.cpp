@@ -121,7 +121,7 @@ tsr_status_t tsrLoadModuleFromSource(tsr_context_t handle, const char *source, s
     if (tsr_status_t status = readOptions(options, o)) return status;
     CompileOptions compile;
     const std::string target = o.target ? o.target : context->device->info().arch;
-    if (target.substr(0, target.find(':')) != context->backend->name())
+    if (target.substr(0, target.rfind(':')) != context->backend->name())
       return fail(TSR_EINVAL,
                   "target '" + target + "' is not of the context's backend " + context->backend->name());
     compile.targets = {target};

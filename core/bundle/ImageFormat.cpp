@@ -10,11 +10,8 @@ namespace {
 constexpr struct {
   const char *name;
   uint32_t contract;
-} kFormats[] = {{"elf", TSR_IMAGE_ELF},
-                {"ptx", TSR_IMAGE_PTX},
-                {"hsaco", TSR_IMAGE_HSACO},
-                {"spirv", TSR_IMAGE_SPIRV},
-                {"cubin", TSR_IMAGE_CUBIN}};
+} kFormats[] = {{"elf", TSR_IMAGE_ELF},     {"ptx", TSR_IMAGE_PTX},     {"hsaco", TSR_IMAGE_HSACO},
+                {"spirv", TSR_IMAGE_SPIRV}, {"cubin", TSR_IMAGE_CUBIN}, {"emulated", TSR_IMAGE_EMULATED}};
 
 } // namespace
 

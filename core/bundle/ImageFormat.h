@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-enum class ImageFormat : uint8_t { Elf, Ptx, Hsaco, Spirv, Cubin };
+enum class ImageFormat : uint8_t { Elf, Ptx, Hsaco, Spirv, Cubin, Emulated };
 
 const char *name(ImageFormat format); // "elf"
 std::string imageFormatNames();       // all names, separated by commas

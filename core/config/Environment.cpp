@@ -10,11 +10,11 @@ namespace {
 
 // Variables of the runtime, of its command line (tools/), of the build script (dev) and of python/.
 constexpr std::string_view kKnown[] = {
-    "TESSERA_BACKEND",   "TESSERA_NUMERICS",         "TESSERA_PLUGIN_PATH", "TESSERA_BACKENDS_DISABLE",
-    "TESSERA_PROBE",     "TESSERA_CACHE_DIR",        "TESSERA_CACHE_SIZE",  "TESSERA_PLUGIN_LOG",
-    "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE",        "TESSERA_JOBS",        "TESSERA_FUZZ_SECONDS",
-    "TESSERA_MAPPER",    "TESSERA_CONFIG",           "TESSERA_CPU_INLINE",  "TESSERA_CPU_PIN",
-    "TESSERA_DEBUG",     "TESSERA_PYTHON_TRACEBACK",
+    "TESSERA_BACKEND",          "TESSERA_ARCH",      "TESSERA_NUMERICS",         "TESSERA_PLUGIN_PATH",
+    "TESSERA_BACKENDS_DISABLE", "TESSERA_PROBE",     "TESSERA_CACHE_DIR",        "TESSERA_CACHE_SIZE",
+    "TESSERA_PLUGIN_LOG",       "TESSERA_CRASH_DIR", "TESSERA_SUPERVISE",        "TESSERA_JOBS",
+    "TESSERA_FUZZ_SECONDS",     "TESSERA_MAPPER",    "TESSERA_CONFIG",           "TESSERA_CPU_INLINE",
+    "TESSERA_CPU_PIN",          "TESSERA_DEBUG",     "TESSERA_PYTHON_TRACEBACK",
 };
 } // namespace
 

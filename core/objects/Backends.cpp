@@ -90,11 +90,12 @@ void destroyBackends() {
     if (plugin->objects == 0) s.created[name].reset();
 }
 
-/// Creates the backend of a loaded plugin. The caller holds the lock.
-BackendRef create(const PluginRef &ref, PluginError &error) {
+/// Creates the backend of a loaded plugin, or of a variant of it. The caller holds the lock.
+BackendRef create(const PluginRef &ref, const std::string &variant, PluginError &error) {
   BackendTable &s = backendTable();
   const Plugin &plugin = *ref;
-  BackendRef &slot = s.created[plugin.name];
+  const std::string key = variant.empty() ? plugin.name : plugin.name + ":" + variant;
+  BackendRef &slot = s.created[key];
   if (slot) return slot;
   if (s.isEnding) {
     error = {refusal::kCreate, "the process is ending", ""};
@@ -102,7 +103,7 @@ BackendRef create(const PluginRef &ref, PluginError &error) {
   }
   std::string why;
   tsr_probe_t found{};
-  BackendRef backend = makePluginBackend(ref, why);
+  BackendRef backend = makePluginBackend(ref, variant, why);
   if (!backend)
     error = {refusal::kCreate, "it gave no backend: " + why, ""};
   else if (tsr_status_t status = backend->probe(found, why); status != TSR_SUCCESS)
@@ -111,8 +112,8 @@ BackendRef create(const PluginRef &ref, PluginError &error) {
   else if (backend->deviceCount() < 1)
     error = {refusal::kNoDevice, "it found no device", ""};
   if (error) return nullptr;
-  s.scores[plugin.name] = found.score;
-  if (plugin.origin != Origin::Library && s.plugins.emplace(plugin.name, &plugin).second)
+  s.scores[key] = found.score;
+  if (plugin.origin != Origin::Library && s.plugins.emplace(key, &plugin).second)
     beforeShutdown(destroyBackends);
   return slot = std::move(backend);
 }
@@ -122,22 +123,37 @@ tsr_status_t find(std::string name, const std::string &asked, BackendRef &out, s
   BackendTable &s = backendTable();
   LogLater later;
   std::lock_guard lock(s.mutex);
-  name = canonicalBackend(name);
+  std::string variant;
+  if (size_t colon = name.find(':'); colon != name.npos) {
+    variant = name.substr(colon + 1);
+    name.resize(colon);
+    if (variant.empty() || variant[0] == ':') {
+      why = asked + ": expected the name of a backend, or BACKEND:VARIANT";
+      return TSR_ENOTFOUND;
+    }
+    if (const std::string architecture = environment("TESSERA_ARCH");
+        !architecture.empty() && variant.find(':') == variant.npos)
+      variant += ":" + architecture;
+  }
+  const std::string plain = canonicalBackend(name);
+  name = variant.empty() ? plain : plain + ":" + variant;
   if (auto it = s.created.find(name); it != s.created.end() && it->second) {
     out = it->second;
     return TSR_SUCCESS;
   }
   PluginError error;
   std::string path;
-  PluginRef plugin = isPluginName(name) ? loadPlugin(TSR_PLUGIN_BACKEND, name, error, path) : nullptr;
-  if (plugin && (out = create(plugin, error))) return TSR_SUCCESS;
+  PluginRef plugin;
+  if (isPluginName(plain))
+    plugin = loadPlugin(TSR_PLUGIN_BACKEND, plain, error, path, variant.substr(0, variant.find(':')));
+  if (plugin && (out = create(plugin, variant, error))) return TSR_SUCCESS;
   if (plugin) path = plugin->path;
   if (error && error.code != refusal::kNotInstalled) {
     why = asked + ": " + error.render(path);
     return statusOf(error);
   }
   // No such plugin. The list needs the manifests only: no plugin code runs.
-  const KnownBackend *known = knownBackend(name);
+  const KnownBackend *known = path.empty() ? knownBackend(plain) : nullptr;
   const std::vector<std::string> usable = usablePlugins(TSR_PLUGIN_BACKEND);
   if (known) {
     error.fix = "install " + std::string(known->package);

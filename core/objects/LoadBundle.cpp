@@ -10,7 +10,8 @@ namespace {
 
 tsr_status_t refuse(tsr_status_t status, const BundleError &error) { return fail(status, error.text()); }
 
-std::string backendOf(const std::string &target) { return target.substr(0, target.find(':')); }
+/// What precedes the last colon: "P" of "P:ARCH", "P:emulated" of "P:emulated:ARCH".
+std::string backendOf(const std::string &target) { return target.substr(0, target.rfind(':')); }
 
 bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
 

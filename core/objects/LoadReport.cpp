@@ -52,6 +52,22 @@ Json rowOf(const Candidate &c, const std::string &selected) {
   return row;
 }
 
+/// The row of a variant, which needs no hardware and is used only by its name.
+Json variantRowOf(const Candidate &c, const std::string &variant, const std::string &selected) {
+  Candidate copy = c;
+  copy.name = c.name + ":" + variant;
+  copy.found.reset();
+  copy.probeMilliseconds = 0;
+  const bool isUsable = !c.error || c.error.code == refusal::kHardware ||
+                        c.error.code == refusal::kDeviceNode || c.error.code == refusal::kDriver ||
+                        (c.error.code > 200 && c.error.code < 300);
+  if (isUsable) copy.error = {};
+  Json row = rowOf(copy, selected);
+  row["description"] = c.manifest->description + ", " + variant;
+  if (isUsable) row["state"] = "by name";
+  return row;
+}
+
 /// The result of a probe made for this report only: it neither chooses nor refuses a backend.
 Json probeOf(const Candidate &c) {
   ProbeResult now;
@@ -88,6 +104,9 @@ std::string loadReport(bool probe, bool all) {
     out["plugins"].push_back(rowOf(c, name));
     if (all)
       if (Json now = probeOf(c); !now.is_null()) out["plugins"].back()["probe"] = std::move(now);
+    if (c.manifest && !c.path.empty())
+      for (const std::string &variant : c.manifest->variants)
+        out["plugins"].push_back(variantRowOf(c, variant, name));
     present.push_back(c.name);
   }
   out["hints"] = installHints(present, gpuVendors());

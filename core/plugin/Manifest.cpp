@@ -142,6 +142,7 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
   out.deviceNodes = strings(m->device_nodes());
   out.featuresRequired = strings(m->features_required());
   out.featuresOptional = strings(m->features_optional());
+  out.variants = strings(m->variants());
   out.abiMajor = m->abi_major(), out.builtMinor = m->built_minor(), out.needsMinor = m->needs_minor();
   out.priority = m->priority();
   if (!isPluginName(out.name)) return malformed("its name must consist of a-z, 0-9, - and _");
@@ -152,6 +153,8 @@ PluginError parseManifest(std::string_view payload, Manifest &out) {
        {&out.isa, &out.pciVendors, &out.deviceNodes, &out.featuresRequired, &out.featuresOptional})
     for (const std::string &s : *list)
       if (!isText(s) || s.empty()) return malformed("a text in it is empty, too long or not printable");
+  for (const std::string &variant : out.variants)
+    if (!isPluginName(variant)) return malformed("the name of a variant must consist of a-z, 0-9, - and _");
   for (const std::string &kind : out.kindNames) {
     if (!isText(kind)) return malformed("the name of a kind is not printable");
     uint32_t bit = kindOf(kind);

@@ -11,7 +11,8 @@ namespace tessera {
 /// The fields of sdk/schema/plugin.fbs.
 struct Manifest {
   std::string name, version, description, compilerAbi, triplet, minDriver, driverModule, sanitizer;
-  std::vector<std::string> kindNames, isa, pciVendors, deviceNodes, featuresRequired, featuresOptional;
+  std::vector<std::string> kindNames, isa, pciVendors, deviceNodes, featuresRequired, featuresOptional,
+      variants;
   uint32_t abiMajor = 0, builtMinor = 0, needsMinor = 0;
   uint32_t kinds = 0; // TSR_PLUGIN_*
   int32_t priority = 0;

@@ -325,26 +325,36 @@ private:
 
 class PluginBackend final : public Backend {
 public:
-  explicit PluginBackend(PluginRef plugin)
-      : plugin_(std::move(plugin)), api_(thunk::copyIn(plugin_->info.backend)) {}
+  PluginBackend(PluginRef plugin, std::string variant)
+      : plugin_(std::move(plugin)), variant_(std::move(variant)),
+        name_(variant_.empty() ? plugin_->name
+                               : plugin_->name + ":" + variant_.substr(0, variant_.find(':'))),
+        host_(pluginHost()), api_(thunk::copyIn(plugin_->info.backend)) {
+    host_.variant = variant_.c_str();
+  }
   ~PluginBackend() override {
     if (handle_) api_.destroy(handle_);
   }
   bool create(std::string &why) {
     try {
       handle_ = make<tsr_be_backend_t>(
-          [&](auto **out, tsr_text_t *text) { return api_.create(&pluginHost(), out, text); }, why);
+          [&](auto **out, tsr_text_t *text) { return api_.create(&host_, out, text); }, why);
     } catch (const StatusError &) { // a caller that tries several backends continues with the next one
     }
     return handle_;
   }
 
-  const char *name() const override { return plugin_->name.c_str(); }
+  const char *name() const override { return name_.c_str(); }
   const char *description() const override { return plugin_->info.description; }
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
+    out.struct_size = sizeof out;
+    if (!variant_.empty()) { // the probe is that of the plugin's own devices
+      out.device_count = deviceCount();
+      out.score = 0;
+      return TSR_SUCCESS;
+    }
     if (!plugin_->info.probe) return absent("probe", why);
     Text text;
-    out.struct_size = sizeof out;
     return result(plugin_->info.probe(&out, text), text, why);
   }
   int deviceCount() const override {
@@ -381,7 +391,9 @@ public:
 
 private:
   const PluginRef plugin_;
-  const Api api_; // complete: slots that the plugin's version does not have are null
+  const std::string variant_, name_;
+  tsr_host_info_t host_; // lives as long as the plugin's object
+  const Api api_;        // complete: slots that the plugin's version does not have are null
   tsr_be_backend_t *handle_ = nullptr;
   std::recursive_mutex mutex_; // recursive: the plugin's device_info runs while it is held, and may fork
   HeldAcrossFork heldAcrossFork_{mutex_};
@@ -415,8 +427,8 @@ std::string missingSlots(const tsr_backend_api_t &api) {
   return out;
 }
 
-std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why) {
-  auto backend = std::make_unique<PluginBackend>(std::move(plugin));
+std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string variant, std::string &why) {
+  auto backend = std::make_unique<PluginBackend>(std::move(plugin), std::move(variant));
   return backend->create(why) ? std::move(backend) : nullptr;
 }
 

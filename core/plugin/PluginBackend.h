@@ -11,8 +11,9 @@ namespace tessera {
 /// those that no caller can do without.
 std::string missingSlots(const tsr_backend_api_t &api);
 
-/// Creates the backend of `plugin`, which must serve TSR_PLUGIN_BACKEND. Returns null with `why` filled on
-/// failure. Destroying the backend calls the plugin's destroy.
-std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string &why);
+/// Creates the backend of `plugin`, which must serve TSR_PLUGIN_BACKEND, for the devices of `variant` ("" or
+/// tsr_host_info_t::variant). Returns null with `why` filled on failure. Destroying the backend calls the
+/// plugin's destroy.
+std::unique_ptr<Backend> makePluginBackend(PluginRef plugin, std::string variant, std::string &why);
 
 } // namespace tessera

@@ -28,9 +28,16 @@ int main(int argc, char **argv) {
     answer.failedStep = code;
     std::snprintf(answer.text, sizeof answer.text, "%s", text);
   };
-  static const tsr_host_info_t host = {
-      sizeof host, TSR_PLUGIN_ABI_MAJOR, TSR_PLUGIN_ABI_MINOR, TSR_PLUGIN_ABI_FLOOR, 0, "", "", nullptr,
-      nullptr};
+  static const tsr_host_info_t host = {sizeof host,
+                                       TSR_PLUGIN_ABI_MAJOR,
+                                       TSR_PLUGIN_ABI_MINOR,
+                                       TSR_PLUGIN_ABI_FLOOR,
+                                       0,
+                                       "",
+                                       "",
+                                       nullptr,
+                                       nullptr,
+                                       ""};
   tsr_plugin_info_t info{};
   info.struct_size = sizeof info;
   void *object = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);

@@ -93,6 +93,19 @@ PluginError checkFileName(const Manifest &m, const FileName &file) {
   return {};
 }
 
+/// Is the plugin refused only because the machine lacks the hardware of its own devices?
+bool lacksHardware(const PluginError &e) {
+  return e.code == refusal::kHardware || e.code == refusal::kDeviceNode || e.code == refusal::kDriver;
+}
+
+PluginError checkVariant(const Manifest &m, std::string_view variant) {
+  if (variant.empty() || std::ranges::find(m.variants, variant) != m.variants.end()) return {};
+  return {refusal::kNotInstalled,
+          "plugin " + m.name + " has no devices '" + std::string(variant) + "'" +
+              (m.variants.empty() ? "" : "; it has " + nameList(m.variants)),
+          ""};
+}
+
 /// Runs stages 2 to 4.
 Candidate examine(const std::string &directory, const std::string &path) {
   Candidate out;
@@ -222,11 +235,13 @@ const tsr_host_info_t &pluginHost() {
                                        TESSERA_VERSION,
                                        TESSERA_BUILD_ID,
                                        forwardLog,
-                                       nullptr};
+                                       nullptr,
+                                       ""};
   return host;
 }
 
-PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path) {
+PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &error, std::string &path,
+                     std::string_view variant) {
   LoadedPlugins &s = loadedPlugins();
   LogLater later;
   std::lock_guard lock(s.mutex);
@@ -239,11 +254,12 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
   }
   for (const Builtin &row : builtinPlugins())
     if (name == row.name)
-      if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kind)) return plugin;
+      if (PluginRef plugin = builtin(row); plugin && (plugin->info.kinds & kind))
+        return (error = checkVariant(manifestOf(plugin->info), variant)) ? nullptr : plugin;
   if (PluginRef plugin = registeredPlugin(name)) {
-    if (plugin->info.kinds & kind) return plugin;
-    error = wrongKind(plugin->info.kinds, kind);
-    return nullptr;
+    error = plugin->info.kinds & kind ? checkVariant(manifestOf(plugin->info), variant)
+                                      : wrongKind(plugin->info.kinds, kind);
+    return error ? nullptr : plugin;
   }
   if (!isPluginName(name)) { // anything else could be a path to an unchecked file
     error = {refusal::kNotInstalled, "'" + name + "' is not a plugin name: 1 to 64 of a-z, 0-9, - and _", ""};
@@ -254,6 +270,8 @@ PluginRef loadPlugin(uint32_t kind, std::string_view nameView, PluginError &erro
     path = directory + "/" + fileNameOf(kind, name);
     if (access(path.c_str(), F_OK) != 0) continue;
     Candidate c = examine(directory, path);
+    if (!variant.empty() && (!c.error || lacksHardware(c.error)))
+      c.error = checkVariant(*c.manifest, variant);
     if (!c.error && !(c.kinds() & kind)) c.error = wrongKind(c.kinds(), kind);
     PluginRef plugin = c.error ? nullptr : loadFile(c);
     if (!plugin) error = c.error;

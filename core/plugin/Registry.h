@@ -50,9 +50,11 @@ struct Candidate {
 const tsr_host_info_t &pluginHost();
 
 /// Returns the plugin of that name which serves `kind` (one TSR_PLUGIN_* bit) and loads it if necessary.
-/// Opens only files of that name. On failure returns null with `error` filled; `path` is then the file that
-/// was refused, if any. Thread-safe.
-PluginRef loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path);
+/// Opens only files of that name. With a `variant` of the plugin, the machine's hardware does not matter, and
+/// the manifest must list it. On failure returns null with `error` filled; `path` is then the file that was
+/// refused, if any. Thread-safe.
+PluginRef loadPlugin(uint32_t kind, std::string_view name, PluginError &error, std::string &path,
+                     std::string_view variant = "");
 /// As above, with the error as text.
 PluginRef loadPlugin(uint32_t kind, std::string_view name, std::string &why);
 

@@ -76,6 +76,9 @@ FoundDevices find() {
   return out;
 }
 
+/// As in the table of codegen/.
+constexpr EmulatedDevice kEmulated[] = {{"pvc", 32, 128 << 10}};
+
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find>);
+TSR_PLUGIN(ShellBackend<find, kEmulated>);

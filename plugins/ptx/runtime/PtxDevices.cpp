@@ -66,6 +66,9 @@ FoundDevices find() {
   return out;
 }
 
+/// As in the table of codegen/.
+constexpr EmulatedDevice kEmulated[] = {{"sm_80", 32, 163 << 10}, {"sm_90", 32, 227 << 10}};
+
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find>);
+TSR_PLUGIN(ShellBackend<find, kEmulated>);

@@ -77,6 +77,9 @@ FoundDevices find() {
   return out;
 }
 
+/// As in the table of codegen/.
+constexpr EmulatedDevice kEmulated[] = {{"gfx90a", 64, 64 << 10}, {"gfx1100", 32, 64 << 10}};
+
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find>);
+TSR_PLUGIN(ShellBackend<find, kEmulated>);

@@ -140,17 +140,28 @@ inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
   };
 }
 
-/// Returns the table for a class derived from Backend. One object per process is created; it lives until
-/// destroy().
+/// Creates the backend for what the host asks for: B itself, or B::createVariant(), for a class with
+/// variants.
+template <class B> std::unique_ptr<Backend> createBackend(const tsr_host_info_t *host, std::string &why) {
+  const std::string variant = TSR_HAS(host, tsr_host_info_t, variant) ? host->variant : "";
+  if (variant.empty()) return std::make_unique<B>();
+  if constexpr (requires { B::createVariant(variant, why); }) return B::createVariant(variant, why);
+  why = "the plugin has no devices '" + variant + "'";
+  return nullptr;
+}
+
+/// Returns the table for a class derived from Backend. Each object that is created lives until destroy().
 template <class B> const tsr_backend_api_t *backendApi() {
   using Why = tsr_text_t *;
   static constexpr tsr_backend_api_t api = {
       .struct_size = sizeof(tsr_backend_api_t),
       .version_major = TSR_BACKEND_API_MAJOR,
       .version_minor = TSR_BACKEND_API_MINOR,
-      .create = [](const tsr_host_info_t *, tsr_be_backend_t **out, Why why) -> int32_t {
-        return guard(why, [&](std::string &) {
-          *out = reinterpret_cast<tsr_be_backend_t *>(static_cast<Backend *>(new B()));
+      .create = [](const tsr_host_info_t *host, tsr_be_backend_t **out, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) {
+          std::unique_ptr<Backend> made = createBackend<B>(host, text);
+          if (!made) return TSR_ENOTFOUND;
+          *out = reinterpret_cast<tsr_be_backend_t *>(made.release());
           return TSR_SUCCESS;
         });
       },

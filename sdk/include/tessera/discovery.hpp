@@ -1,6 +1,8 @@
 // A backend that finds and describes its devices but cannot run anything: createContext fails with
 // TSR_UNIMPLEMENTED.
 #pragma once
+#include <span>
+#include <tessera/emulated.hpp>
 #include <tessera/plugin.hpp>
 #include <vector>
 
@@ -19,9 +21,15 @@ struct FoundDevices {
 };
 
 /// A backend without execution. `Find` is the vendor's function that returns FoundDevices. It may be called
-/// from any thread and must not crash if there is no driver or device.
-template <FoundDevices (*Find)()> class ShellBackend final : public Backend {
+/// from any thread and must not crash if there is no driver or device. `Emulated`, if given, is the vendor's
+/// table of architectures that the emulator executes: the devices of the variant "emulated".
+template <FoundDevices (*Find)(), const auto &...Emulated> class ShellBackend final : public Backend {
 public:
+  static std::unique_ptr<Backend> createVariant(const std::string &variant, std::string &why)
+    requires(sizeof...(Emulated) == 1)
+  {
+    return openEmulator(TSR_MANIFEST_NAME, Emulated..., variant, why);
+  }
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
     if (found_.devices.empty()) {
       why = found_.why.empty() ? "the driver reports no device" : found_.why;

@@ -66,6 +66,10 @@ typedef struct tsr_host_info {
   const char *compiler_abi;                 /* exact id of the installed compiler; "" without one */
   tsr_plugin_log_fn log; /* levels as tsr_log_level_t; from any thread, but not within tsrPluginQuery */
   void *log_user;
+  /* For a backend's `create`: the part of the backend's name after the first colon, for a plugin with several
+   * kinds of devices ("emulated:sm_80" of "ptx:emulated:sm_80"); "" for the plugin's own devices. The devices
+   * of the backend "P:V" or "P:V:..." have architectures that begin with "P:V:". Appended in 1.1. */
+  const char *variant;
 } tsr_host_info_t;
 
 /* Bits of tsr_plugin_info_t::kinds. */
@@ -168,7 +172,8 @@ enum {
   TSR_IMAGE_HSACO = 4,
   TSR_IMAGE_SPIRV = 5,
   TSR_IMAGE_HOST_KERNELS =
-      6 /* `data` is an array of tsr_be_host_kernel_t: code that is already in the process */
+      6,                 /* `data` is an array of tsr_be_host_kernel_t: code that is already in the process */
+  TSR_IMAGE_EMULATED = 7 /* GPU code for the emulator: a shared object for the host's processor */
 };
 
 typedef struct tsr_be_host_kernel {

@@ -1,0 +1,58 @@
+// Devices that do not exist: the emulator (libtessera-emulator.so) executes a vendor's kernels on the CPU.
+// A vendor's plugin offers them as its variant "emulated" and loads the emulator only when they are asked
+// for.
+#pragma once
+#include <cstdint>
+#include <dlfcn.h>
+#include <memory>
+#include <span>
+#include <string>
+#include <tessera/backend.hpp>
+#include <tessera/driver.hpp>
+
+namespace tessera {
+
+// The contract between emulated images, which compiler/codegen/emulate makes, and the emulator.
+
+/// What `tsr_emu_coordinate` returns; those along y and z follow the one along x.
+enum class Coordinate : int32_t { Thread = 0, Block = 3, Grid = 6, BlockSize = 9, Lane = 12, Warp = 13 };
+
+/// Bits of the operand `flags` of `tsr_emu_access` and `tsr_emu_atomic`. The address space is that of the
+/// pointer: 1 is global, 3 shared memory. The alignment that the operation promises is 1 << (flags >> 8).
+namespace access_flags {
+inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kAlignShift = 8;
+}
+
+// The interface of the emulator to plugins.
+
+/// One architecture of a vendor. A table of them is constant.
+struct EmulatedDevice {
+  const char *arch;     // "sm_80"
+  uint32_t warpSize;    // lanes that execute together
+  uint64_t sharedBytes; // per block
+};
+
+/// The emulator's only entry point for plugins; `variant` as in openEmulator. Plugin and emulator come from
+/// one build.
+using CreateEmulatedFn = Backend *(const char *backend, std::span<const EmulatedDevice> devices,
+                                   const std::string &variant, std::string &why);
+inline constexpr char kCreateEmulated[] = "tesseraCreateEmulated_0";
+
+/// Creates the backend `backend`:emulated. `variant` is "emulated" or "emulated:ARCH[+OPTION...]"; without an
+/// architecture the devices are those of the whole table. Returns null with `why` filled on failure.
+inline std::unique_ptr<Backend> openEmulator(const char *backend, std::span<const EmulatedDevice> devices,
+                                             const std::string &variant, std::string &why) {
+  Dl_info own{}; // the plugin's file; the emulator is in the folder above, or where the linker looks
+  std::string beside;
+  if (dladdr(reinterpret_cast<const void *>(devices.data()), &own) && own.dli_fname) beside = own.dli_fname;
+  beside = beside.substr(0, beside.rfind('/') + 1) + "../libtessera-emulator.so";
+  Driver emulator({beside.c_str(), "libtessera-emulator.so"});
+  CreateEmulatedFn *create = nullptr;
+  if (!emulator || !emulator.find(create, kCreateEmulated)) {
+    why = emulator.why();
+    return nullptr;
+  }
+  return std::unique_ptr<Backend>(create(backend, devices, variant, why));
+}
+
+} // namespace tessera
