@@ -26,6 +26,7 @@ ALLOWED = {
     "compiler": {"sdk", "numerics", "core", "mapper"},
     "plugin-runtime": {"sdk", "numerics"},
     "plugin-codegen": {"sdk", "numerics", "compiler"},
+    "emulator": {"sdk", "numerics"},
     "python": {"sdk"},
     "samples": {"sdk"},
     "tools": {"sdk", "numerics", "core", "mapper", "dist", "compiler", "tools"},
@@ -39,7 +40,7 @@ ROOMS = {
              "objects", "abi"),
     "compiler": ("support", "layout", "ops", "frontend/program", "frontend/diagnostics", "frontend/syntax", "frontend/sema",
                  "frontend", "tile/IR", "graph/IR", "schedule/IR", "target/IR", "tile/Transforms", "graph/Import", "graph/Transforms",
-                 "codegen", "schedule/Transforms", "target/Transforms", "codegen/emit", "codegen/common", "codegen/gpu",
+                 "codegen", "schedule/Transforms", "target/Transforms", "codegen/emit", "codegen/common", "codegen/emulate", "codegen/gpu",
                  "pipeline"),
 }
 
@@ -47,7 +48,7 @@ ROOMS = {
 SEES_PLUGINS = {"bench", "tests"}
 
 # These never see MLIR or LLVM: the runtime links them, or fuzzers build them alone.
-WITHOUT_LLVM = {"sdk", "numerics", "core", "mapper", "runtime", "dist", "plugin-runtime", "python", "samples", "bench"}
+WITHOUT_LLVM = {"sdk", "numerics", "core", "mapper", "runtime", "dist", "plugin-runtime", "emulator", "python", "samples", "bench"}
 FOLDERS_WITHOUT_LLVM = ("compiler/layout/", "compiler/ops/", "compiler/frontend/", "tools/tsr/", "tools/npy/")
 
 # These work on IR: of the frontend's program only the import knows.

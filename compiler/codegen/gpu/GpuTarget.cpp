@@ -1,5 +1,6 @@
 #include "compiler/codegen/gpu/GpuTarget.h"
 #include "compiler/codegen/TileProposal.h"
+#include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/target/Transforms/Passes.h"
@@ -13,17 +14,30 @@ namespace {
 /// Elements of a tile of an elementwise chain. A few such tiles fit in the smallest shared memory, 48 KiB.
 constexpr int64_t kTileElements = 1024;
 
+/// In names of targets: ptx:emulated:sm_80+check
+constexpr llvm::StringLiteral kEmulated = ":emulated:", kCheckOption = "+check";
+
 } // namespace
 
-GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture)
-    : vendor_(vendor), architecture_(architecture) {
+std::pair<llvm::StringRef, Emulation> parseEmulation(llvm::StringRef architecture) {
+  if (!architecture.consume_front(kEmulated.drop_front())) return {architecture, Emulation::None};
+  const bool checks = architecture.consume_back(kCheckOption);
+  return {architecture, checks ? Emulation::Checked : Emulation::Plain};
+}
+
+GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emulation emulation)
+    : vendor_(vendor), architecture_(architecture), emulation_(emulation) {
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
 }
 
 const codegen::TargetBackend &GpuTarget::backend() const { return vendor_; }
 
-std::string GpuTarget::name() const { return (vendor_.name() + ":" + architecture_.name).str(); }
+std::string GpuTarget::name() const {
+  return (vendor_.name() + (emulation_ == Emulation::None ? ":" : kEmulated) + architecture_.name +
+          (emulation_ == Emulation::Checked ? kCheckOption : ""))
+      .str();
+}
 
 SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request) const {
   switch (request.kind) {
@@ -42,14 +56,18 @@ void GpuTarget::addLoweringPasses(OpPassManager &pm) const {
   addKernelPasses(pm, *this);
   pm.addPass(createTargetLimitSize());
   addLlvmPasses(pm, *this);
+  if (emulation_ != Emulation::None)
+    pm.addPass(emulate::createTargetEmulate({emulation_ == Emulation::Checked}));
 }
 
 Expected<std::string> GpuTarget::emitAssembly(ModuleOp module) const {
-  return vendor_.emitAssembly(module, architecture_);
+  return emulation_ == Emulation::None ? vendor_.emitAssembly(module, architecture_)
+                                       : emulate::emitHostAssembly(module);
 }
 
 Expected<std::vector<std::string>> GpuTarget::emitObjects(OwningOpRef<ModuleOp> module) const {
-  Expected<std::string> bytes = vendor_.emitObject(*module, architecture_);
+  Expected<std::string> bytes = emulation_ == Emulation::None ? vendor_.emitObject(*module, architecture_)
+                                                              : emulate::emitHostImage(*module);
   if (!bytes) return bytes.error();
   return std::vector{std::move(*bytes)};
 }
@@ -63,7 +81,7 @@ Expected<std::vector<BundleImage>> GpuTarget::makeImages(std::vector<codegen::Co
   for (codegen::CodeUnit &unit : units) {
     BundleImage &image = images.emplace_back();
     image.target = imageName();
-    image.format = vendor_.format();
+    image.format = emulation_ == Emulation::None ? vendor_.format() : ImageFormat::Emulated;
     image.data = std::move(unit.objects.front());
     image.entries = std::move(unit.entries);
   }

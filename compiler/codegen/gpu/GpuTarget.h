@@ -22,10 +22,14 @@ struct Architecture {
   bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise the lowering uses compare and swap
 };
 
+/// What is made of a kernel's Target IR: the vendor's image, or one for the emulator, which may report each
+/// access to the checker.
+enum class Emulation { None, Plain, Checked };
+
 /// The target of one architecture.
 class GpuTarget final : public codegen::Target {
 public:
-  GpuTarget(const Vendor &, const Architecture &);
+  GpuTarget(const Vendor &, const Architecture &, Emulation = Emulation::None);
 
   const Vendor &vendor() const { return vendor_; }
   const Architecture &architecture() const { return architecture_; }
@@ -45,8 +49,12 @@ public:
 private:
   const Vendor &vendor_;
   const Architecture &architecture_;
+  const Emulation emulation_;
   codegen::Capabilities capabilities_;
 };
+
+/// Splits what follows the vendor in a target's name: "sm_80", or "emulated:sm_80[+check]".
+std::pair<llvm::StringRef, Emulation> parseEmulation(llvm::StringRef architecture);
 
 /// Every GPU that this compiler generates code for, oldest first within a vendor.
 std::vector<const GpuTarget *> gpuTargets();

@@ -265,7 +265,10 @@ Value KernelLowering::emitUpdate(tile::AtomicOp op, Value address, Value value) 
               : op.getKind() == tile::AtomicKind::Max ? tile::ReduceKind::Max
                                                       : tile::ReduceKind::Min;
   auto success = target::ordering(op.getOrder());
-  Value first = LLVM::LoadOp::create(b_, bits, address, align);
+  // Atomic, because other threads update the element meanwhile.
+  Value first = LLVM::LoadOp::create(b_, bits, address, align, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                                     /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                                     LLVM::AtomicOrdering::monotonic, syncScope(op.getScope()));
   Value no = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
   auto loop = scf::WhileOp::create(b_, TypeRange{bits, b_.getI1Type()}, ValueRange{first, no});
   Vec<Location> locs(2, b_.getLoc());

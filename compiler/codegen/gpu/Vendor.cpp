@@ -1,4 +1,5 @@
 #include "compiler/codegen/gpu/Vendor.h"
+#include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -16,6 +17,7 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 
 void registerAll() {
   registerGpuPasses();
+  emulate::registerEmulatePasses();
   static PassPipelineRegistration<GpuPipelineOptions> registration(
       "gpu-to-target", "turn thread programs into a vendor's Target IR",
       [](OpPassManager &pm, const GpuPipelineOptions &options) {
@@ -34,10 +36,15 @@ std::vector<std::string> Vendor::targetNames() const {
   return names;
 }
 
+std::string Vendor::targets() const {
+  return TargetBackend::targets() + ", " + name().str() + ":emulated:ARCHITECTURE";
+}
+
 Expected<std::unique_ptr<const codegen::Target>> Vendor::parse(llvm::StringRef architecture) const {
-  for (const Architecture &known : architectures())
-    if (known.name == architecture)
-      return std::unique_ptr<const codegen::Target>(std::make_unique<GpuTarget>(*this, known));
+  const auto [known, emulation] = parseEmulation(architecture);
+  for (const Architecture &row : architectures())
+    if (row.name == known)
+      return std::unique_ptr<const codegen::Target>(std::make_unique<GpuTarget>(*this, row, emulation));
   std::string found =
       architecture.empty() ? "names no architecture" : "unknown architecture '" + architecture.str() + "'";
   return Error{"E_TARGET_UNKNOWN", found + "; there are " + targets(), ""};

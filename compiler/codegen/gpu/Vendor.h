@@ -44,6 +44,7 @@ public:
 
   // The same for every vendor:
   std::vector<std::string> targetNames() const final;
+  std::string targets() const final;
   Expected<std::unique_ptr<const codegen::Target>> parse(llvm::StringRef architecture) const final;
   void registerPasses() const final;
 };

@@ -1,0 +1,144 @@
+#include "compiler/codegen/emulate/VendorOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <optional>
+#include <tessera/emulated.hpp>
+
+using namespace mlir;
+
+namespace tessera::emulate {
+namespace {
+
+/// The coordinate that an operation such as nvvm.read.ptx.sreg.tid.x reads.
+std::optional<int32_t> coordinateOf(StringRef name) {
+  if (name == "nvvm.read.ptx.sreg.laneid") return int32_t(Coordinate::Lane);
+  if (name == "nvvm.read.ptx.sreg.warpid") return int32_t(Coordinate::Warp);
+  static constexpr std::pair<StringLiteral, Coordinate> kFirst[] = {
+      {"nvvm.read.ptx.sreg.tid.", Coordinate::Thread},     {"rocdl.workitem.id.", Coordinate::Thread},
+      {"nvvm.read.ptx.sreg.ctaid.", Coordinate::Block},    {"rocdl.workgroup.id.", Coordinate::Block},
+      {"nvvm.read.ptx.sreg.nctaid.", Coordinate::Grid},    {"rocdl.grid.dim.", Coordinate::Grid},
+      {"nvvm.read.ptx.sreg.ntid.", Coordinate::BlockSize}, {"rocdl.workgroup.dim.", Coordinate::BlockSize},
+  };
+  for (const auto &[prefix, first] : kFirst)
+    if (StringRef axis = name; axis.consume_front(prefix) && axis.size() == 1)
+      return int32_t(first) + axis[0] - 'x';
+  return std::nullopt;
+}
+
+/// Intel's built-in functions (size_t or void of an unsigned), by the first coordinate that they read.
+std::optional<int32_t> builtinCoordinate(StringRef name) {
+  return llvm::StringSwitch<std::optional<int32_t>>(name)
+      .Case("_Z12get_local_idj", int32_t(Coordinate::Thread))
+      .Case("_Z12get_group_idj", int32_t(Coordinate::Block))
+      .Case("_Z14get_num_groupsj", int32_t(Coordinate::Grid))
+      .Case("_Z14get_local_sizej", int32_t(Coordinate::BlockSize))
+      .Default(std::nullopt);
+}
+
+class Rewriter {
+public:
+  Rewriter(ImplicitLocOpBuilder &b, Operation *op, EmitCall call, llvm::function_ref<Value()> site)
+      : b_(b), op_(op), call_(call), site_(site) {}
+
+  bool run() {
+    if (auto call = dyn_cast<LLVM::CallOp>(op_)) return builtin(call);
+    if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op_)) return intrinsic(call);
+    const StringRef name = op_->getName().getStringRef();
+    if (auto coordinate = coordinateOf(name))
+      return replace(call_("tsr_emu_coordinate", i32(), constant(*coordinate), true));
+    if (auto barrier = dyn_cast<NVVM::BarrierOp>(op_)) {
+      if (barrier->getNumResults() && !barrier->use_empty()) return false; // a reduction
+      if (barrier.getBarrierId() || barrier.getNumberOfThreads() || barrier.getReductionOp()) return false;
+      return blockBarrier();
+    }
+    if (isa<NVVM::Barrier0Op, ROCDL::SBarrierOp, ROCDL::BarrierOp>(op_)) return blockBarrier();
+    if (name == "nvvm.bar.warp.sync")
+      return call_("tsr_emu_warp_barrier", nullptr, {op_->getOperand(0), site_()}, false), erase();
+    if (auto shuffle = dyn_cast<NVVM::ShflOp>(op_)) return shuffleOf(shuffle);
+    if (auto vote = dyn_cast<NVVM::VoteSyncOp>(op_)) {
+      Value kind = constant(int32_t(vote.getKind()));
+      Value predicate = LLVM::ZExtOp::create(b_, i32(), vote.getPred());
+      return replace(call_("tsr_emu_vote", i32(), {kind, vote.getMask(), predicate, site_()}, false));
+    }
+    if (name == "rocdl.ds_bpermute") { // the index counts bytes
+      Value lane = LLVM::LShrOp::create(b_, op_->getOperand(0), constant(2));
+      return exchange(op_->getOperand(1), lane, /*isXor=*/false);
+    }
+    if (name == "rocdl.readlane") return exchange(op_->getOperand(0), op_->getOperand(1), false);
+    if (name == "rocdl.readfirstlane") return exchange(op_->getOperand(0), constant(0), false);
+    return false;
+  }
+
+private:
+  Type i32() { return b_.getI32Type(); }
+  Value constant(int32_t value) { return LLVM::ConstantOp::create(b_, i32(), value); }
+  bool erase() { return op_->erase(), true; }
+
+  /// Replaces the operation's only result by `value`, converted to its type.
+  bool replace(Value value) {
+    Type wanted = op_->getResult(0).getType();
+    if (value.getType() != wanted) {
+      if (wanted.isInteger(1))
+        value = LLVM::ICmpOp::create(b_, LLVM::ICmpPredicate::ne, value, constant(0));
+      else if (isa<IntegerType>(wanted))
+        value = LLVM::ZExtOp::create(b_, wanted, value);
+      else
+        value = LLVM::BitcastOp::create(b_, wanted, value);
+    }
+    op_->getResult(0).replaceAllUsesWith(value);
+    return erase();
+  }
+  Value asI32(Value value) {
+    return value.getType() == i32() ? value : LLVM::BitcastOp::create(b_, i32(), value).getResult();
+  }
+
+  bool blockBarrier() { return call_("tsr_emu_barrier", nullptr, site_(), false), erase(); }
+
+  /// Each lane of the warp gets the value of another one: of `lane`, or of its own number xor `lane`.
+  bool exchange(Value value, Value lane, bool isXor) {
+    if (value.getType().getIntOrFloatBitWidth() != 32) return false;
+    return replace(call_("tsr_emu_exchange", i32(), {asI32(value), lane, constant(isXor), site_()}, false));
+  }
+
+  bool shuffleOf(NVVM::ShflOp shuffle) {
+    if (shuffle.getReturnValueAndIsValid()) return false;
+    return replace(call_("tsr_emu_shuffle", i32(),
+                         {constant(int32_t(shuffle.getKind())), shuffle.getThreadMask(),
+                          asI32(shuffle.getVal()), shuffle.getOffset(), shuffle.getMaskAndClamp(), site_()},
+                         false));
+  }
+
+  bool builtin(LLVM::CallOp call) {
+    const StringRef name = call.getCallee().value_or("");
+    if (auto first = builtinCoordinate(name)) {
+      Value which = LLVM::AddOp::create(b_, call.getArgOperands()[0], constant(*first));
+      return replace(call_("tsr_emu_coordinate", i32(), which, true));
+    }
+    if (name == "_Z7barrierj") return blockBarrier();
+    if (StringRef rest = name; rest.consume_front("_Z27intel_sub_group_shuffle_xor") && rest.size() == 2)
+      return exchange(call.getArgOperands()[0], call.getArgOperands()[1], true);
+    if (StringRef rest = name; rest.consume_front("_Z23intel_sub_group_shuffle") && rest.size() == 2)
+      return exchange(call.getArgOperands()[0], call.getArgOperands()[1], false);
+    return false;
+  }
+
+  bool intrinsic(LLVM::CallIntrinsicOp call) {
+    if (call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
+    return replace(call_("tsr_emu_implicit_arguments", call.getResult(0).getType(), {}, true));
+  }
+
+  ImplicitLocOpBuilder &b_;
+  Operation *op_;
+  EmitCall call_;
+  llvm::function_ref<Value()> site_;
+};
+
+} // namespace
+
+bool rewriteVendorOp(ImplicitLocOpBuilder &b, Operation *op, EmitCall call,
+                     llvm::function_ref<Value()> site) {
+  return Rewriter(b, op, call, site).run();
+}
+
+} // namespace tessera::emulate
