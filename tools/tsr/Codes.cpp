@@ -102,6 +102,18 @@ constexpr CodeText toolCodes[] = {
     {"E_BACKEND_UNUSABLE", "the backend is known and cannot be used here",
      "The message has the TSRP code and the remedy; `tsr backends --why NAME` says more. There is no "
      "substitute: another backend is used only when it is named, or when none is."},
+    {"E_EMU_RACE", "two accesses to one place, of which one writes, are not ordered",
+     "The emulator's checker found it: on a GPU either may come first. The message has both places of the "
+     "program.\nWithin a block a barrier orders them; blocks are ordered only by atomics."},
+    {"E_EMU_UNINITIALIZED", "shared memory is read before it is written",
+     "A GPU does not clear shared memory: it has what an earlier block left."},
+    {"E_EMU_BOUNDS", "an access is outside of the memory it belongs to",
+     "Either of the block's shared memory, or of every allocation of the device."},
+    {"E_EMU_ALIGNMENT", "an access is at an address that its instruction does not take",
+     "A view of a tensor that begins between elements, or a kernel that promises more than it was given."},
+    {"E_EMU_DIVERGENCE", "only a part of the lanes reaches an operation of all of them",
+     "Every lane of a block must reach the same barrier, every lane of a warp the same exchange."},
+    {"E_EMU_DEADLOCK", "lanes wait for each other and none can go on", "The message lists where they wait."},
     {"E_OUTPUT_WRITE", "an output cannot be written",
      "Outputs are written beside their final name and renamed when complete, so the directory must be "
      "writable\n"

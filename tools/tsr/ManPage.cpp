@@ -36,6 +36,7 @@ Every command takes:
 
 constexpr Entry environment[] = {
     {"TESSERA_BACKEND", "The backend to use; one that cannot be used is an error."},
+    {"TESSERA_ARCH", "Which device of an emulated backend, where its name has none; +check may follow."},
     {"TESSERA_MAPPER", "The mapper, which makes the choices that programs leave open: NAME or "
                        "NAME(ARGUMENTS); --mapper overrides it."},
     {"TESSERA_BACKENDS_DISABLE", "Names of backends that are not used, separated by commas or spaces."},

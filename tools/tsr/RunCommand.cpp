@@ -1,5 +1,6 @@
 // `tsr run`: binds files to parameters, compiles, runs, writes the results.
 #include "core/cache/CachedCompiler.h"
+#include "core/config/Names.h"
 #include "core/support/OutputFile.h"
 #include "tools/tsr/Artifact.h"
 #include "tools/tsr/Commands.h"
@@ -35,6 +36,10 @@ const CommandSpec runSpec = {
         {"kernel", 0, OptionSpec::Value, "KERNEL", "which kernel; may be left out where there is one"},
         {"backend", 0, OptionSpec::Value, "BACKEND",
          "see tsr backends (default: TESSERA_BACKEND, or the best there is)"},
+        {"arch", 0, OptionSpec::Value, "ARCH",
+         "which device of an emulated backend (default: TESSERA_ARCH, or the first)"},
+        {"check", 0, OptionSpec::Flag, "",
+         "on an emulated backend: report races, and uninitialised, misaligned or out-of-bounds accesses"},
         {"numerics",
          0,
          OptionSpec::Value,
@@ -238,7 +243,7 @@ int runArtifact(const Job &job, RunOptions options) {
   const tsr_device_info_t &device = session.device();
   std::string bundle;
   const bool isCpu = device.backend == std::string_view("cpu"); // for which the compiler asks the host
-  const std::string target = isCpu ? "cpu" : fmt::format("{}:{}", device.backend, device.arch);
+  const std::string target = isCpu ? "cpu" : device.arch;
   const auto start = Clock::now();
   if (int rc = bundleOf(job, target, bundle)) return rc;
   if (auto kernels = kernelsOf(bundle, job.file); !kernels) return fail(kernels.error());
@@ -246,6 +251,21 @@ int runArtifact(const Job &job, RunOptions options) {
   RunTimes times;
   times.compileSeconds = secondsSince(start);
   return runLoaded(session, job.file, std::move(options), std::move(times));
+}
+
+/// The backend's name with what --arch and --check add to it.
+MaybeError chooseBackend(const Arguments &args, std::string &out) {
+  out = args.value("backend");
+  if (!args.has("arch") && !args.has("check")) return std::nullopt;
+  if (out.empty()) out = tessera::environment("TESSERA_BACKEND");
+  if (!out.ends_with(":emulated"))
+    return Error{"E_OPTION_VALUE",
+                 fmt::format("--{} is for emulated backends; the backend is {}",
+                             args.has("arch") ? "arch" : "check", out.empty() ? "not named" : out),
+                 "tsr backends lists them"};
+  const std::string arch = args.has("arch") ? args.value("arch") : tessera::environment("TESSERA_ARCH");
+  out += ":" + arch + (args.has("check") && !arch.ends_with("+check") ? "+check" : "");
+  return std::nullopt;
 }
 
 int runMain(const Arguments &args, const std::string &commandLine) {
@@ -259,12 +279,13 @@ int runMain(const Arguments &args, const std::string &commandLine) {
   RunOptions options{
       .request = {args.named("in"), args.named("out"), args.named("scalar"), args.named("dim"),
                   args.named("set"), args.has("raw")},
-      .backend = args.value("backend"),
+      .backend = {},
       .mapper = args.value("mapper"),
       .timedRuns = 0,
       .verbose = args.has("verbose"),
       .json = args.has("json"),
   };
+  if (auto e = chooseBackend(args, options.backend)) return fail(*e);
   constexpr int64_t mostRuns = 1'000'000;
   if (args.has("time") && (!parseInt(args.value("time"), options.timedRuns) || options.timedRuns < 1 ||
                            options.timedRuns > mostRuns))

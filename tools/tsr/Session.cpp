@@ -55,7 +55,7 @@ MaybeFailure Session::check(tsr_status_t status, std::string_view doing) const {
   case TSR_ECOMPILE:
     return failure("E_PROGRAM", exitUser);
   case TSR_EDEVICE:
-    if (Error error = lastError("E_INTERNAL"); error.code == "E_ASSERT")
+    if (Error error = lastError("E_INTERNAL"); error.code == "E_ASSERT" || error.code.starts_with("E_EMU_"))
       return Failure{std::move(error), exitUser, false};
     [[fallthrough]];
   default:

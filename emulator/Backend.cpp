@@ -1,0 +1,67 @@
+// The emulator as a backend: its devices are the rows of a vendor's table.
+#include "emulator/Device.h"
+#include <algorithm>
+#include <tessera/emulated.hpp>
+#include <thread>
+#include <unistd.h>
+
+namespace tessera::emulator {
+namespace {
+
+class EmulatedBackend final : public Backend {
+public:
+  explicit EmulatedBackend(std::vector<DeviceRow> rows) : rows_(std::move(rows)) {}
+
+  tsr_status_t probe(tsr_probe_t &out, std::string &) override {
+    out.device_count = deviceCount();
+    out.score = 0; // never chosen unless requested by name
+    return TSR_SUCCESS;
+  }
+  int deviceCount() const override { return static_cast<int>(rows_.size()); }
+  const DeviceInfo *deviceInfo(int device, std::string &) override {
+    return &rows_[static_cast<size_t>(device)].info;
+  }
+  std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *allocator,
+                                               std::string &) override {
+    return makeContext(rows_[static_cast<size_t>(device)], allocator);
+  }
+
+private:
+  const std::vector<DeviceRow> rows_;
+};
+
+DeviceRow rowOf(const std::string &backend, const EmulatedDevice &device, const Options &options) {
+  DeviceRow row{.info = {}, .warpSize = static_cast<int>(device.warpSize), .options = options};
+  row.info.name = std::string("emulated ") + device.arch;
+  row.info.arch = backend + ":emulated:" + device.arch + (options.check ? "+check" : "");
+  row.info.capabilities = R"({"backend": ")" + backend + R"(", "emulated": true, "warp_size": )" +
+                          std::to_string(device.warpSize) + "}";
+  row.info.memoryBytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  row.info.maxSharedBytes = device.sharedBytes;
+  row.info.computeUnits = std::max(1u, std::thread::hardware_concurrency());
+  row.info.vectorBytes = device.warpSize * 4;
+  return row;
+}
+
+} // namespace
+} // namespace tessera::emulator
+
+extern "C" __attribute__((visibility("default"))) tessera::Backend *
+tesseraCreateEmulated_0(const char *backend, std::span<const tessera::EmulatedDevice> devices,
+                        const std::string &variant, std::string &why) {
+  using namespace tessera::emulator;
+  Options options;
+  if (!readOptions(variant, options, why)) return nullptr;
+  std::vector<DeviceRow> rows;
+  std::string names;
+  for (const tessera::EmulatedDevice &device : devices) {
+    names += std::string(names.empty() ? "" : ", ") + device.arch;
+    if (options.arch.empty() || options.arch == device.arch) rows.push_back(rowOf(backend, device, options));
+  }
+  if (rows.empty()) {
+    why = "the emulator has no architecture '" + options.arch + "' of " + backend + "; there are " + names;
+    return nullptr;
+  }
+  return new EmulatedBackend(std::move(rows));
+}

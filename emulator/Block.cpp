@@ -1,0 +1,260 @@
+#include "emulator/Block.h"
+#include "emulator/Checker.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace tessera::emulator {
+namespace {
+
+constexpr size_t kStackBytes = 128 << 10;
+/// Shared memory begins at a multiple of this, so that the low bits of an address are those that the hardware
+/// sees.
+constexpr size_t kArenaAlign = 256 << 10;
+constexpr uint8_t kPoison = 0xcd; // contents of memory that was not written
+
+thread_local Block *running = nullptr;
+
+} // namespace
+
+Block::Block(int lanes, int warp)
+    : fibres_(lanes, kStackBytes), lanes_(static_cast<size_t>(lanes)), warp_(warp) {}
+
+Block &Block::current() { return *running; }
+
+void Block::body(void *self, int lane) {
+  Block &block = *static_cast<Block *>(self);
+  block.launch_->kernel.entry(block.values_.data());
+  block.lanes_[static_cast<size_t>(lane)].state = State::Done;
+  ++block.ended_;
+}
+
+bool Block::run(Launch &launch, int64_t index) {
+  const KernelSpec &spec = launch.kernel.spec;
+  launch_ = &launch, index_ = index;
+  // Kernels have one axis of blocks, the linearised programs.
+  position_[0] = static_cast<uint32_t>(index), grid_[0] = static_cast<uint32_t>(launch.grid.programs());
+  if (memory_.size() < spec.sharedBytes + kArenaAlign) memory_.resize(spec.sharedBytes + kArenaAlign);
+  shared_ = memory_.data() +
+            (kArenaAlign - reinterpret_cast<uintptr_t>(memory_.data()) % kArenaAlign) % kArenaAlign;
+  sharedBytes_ = spec.sharedBytes;
+  std::memset(shared_, kPoison, sharedBytes_);
+  values_.assign(launch.values, launch.values + spec.valueCount);
+  if (spec.workspaceBytes) values_.push_back(launch.values[spec.valueCount]);
+  random_.seed(launch.schedule.seed + static_cast<uint32_t>(index) + 1);
+  for (Lane &lane : lanes_)
+    lane = {};
+  waiting_ = ended_ = 0;
+  failed_ = isRoundOver_ = false;
+  if (launch.checker) launch.checker->beginBlock(*this);
+  fibres_.restart(body, this);
+  Block *outer = std::exchange(running, this);
+  for (int lane = -1; !failed_ && (lane = next(lane)) >= 0;) {
+    running_ = lane;
+    fibres_.enter(lane);
+    if (std::exchange(isRoundOver_, false)) lane = -1;
+  }
+  running = outer;
+  if (!failed_ && ended_ < lanes()) explainStop();
+  if (failed_) launch.failed = true;
+  return !failed_;
+}
+
+/// Returns the lane to run after `after` has stopped, or -1 if none can.
+int Block::next(int after) {
+  const int count = lanes();
+  const Order order = launch_->schedule.order;
+  if (order == Order::Random) after = static_cast<int>(random_() % static_cast<unsigned>(count));
+  if (order == Order::Descending && after < 0) after = 0;
+  for (int i = 1; i <= count; ++i) {
+    const int lane = ((order == Order::Descending ? after - i : after + i) % count + count) % count;
+    if (lanes_[static_cast<size_t>(lane)].state == State::Ready) return lane;
+  }
+  return -1;
+}
+
+void Block::stop(State state, int32_t site) {
+  Lane &lane = lanes_[static_cast<size_t>(running_)];
+  lane.state = state, lane.site = site;
+  fibres_.leave();
+}
+
+void Block::pause() { fibres_.leave(); }
+
+void Block::maybePause() {
+  if (launch_->schedule.order == Order::Random && random_() % 4 == 0) pause();
+}
+
+uint32_t Block::coordinate(int32_t which) const {
+  const auto lane = static_cast<uint32_t>(running_);
+  const uint32_t *block = launch_->kernel.spec.block;
+  switch (which) {
+  case 0:
+    return lane % block[0];
+  case 1:
+    return lane / block[0] % block[1];
+  case 2:
+    return lane / block[0] / block[1];
+  case 12:
+    return lane % static_cast<uint32_t>(warp_);
+  case 13:
+    return lane / static_cast<uint32_t>(warp_);
+  default:
+    return which < 6 ? position_[which - 3] : which < 9 ? grid_[which - 6] : block[(which - 9) % 3];
+  }
+}
+
+// ---- Barriers of the block
+
+void Block::barrier(int32_t site) {
+  if (++waiting_ < lanes()) return stop(State::AtBarrier, site);
+  Lane &own = lanes_[static_cast<size_t>(running_)];
+  own.state = State::AtBarrier, own.site = site;
+  completeBarrier();
+}
+
+void Block::completeBarrier() {
+  waiting_ = 0;
+  for (const Lane &lane : lanes_)
+    if (lane.site != lanes_[0].site) {
+      const Image &image = *launch_->kernel.image;
+      launch_->report.add("E_EMU_DIVERGENCE", {lane.site, lanes_[0].site},
+                          image.site(lane.site).place() + ": lanes of " + who(-1) +
+                              " wait at different barriers: " + who(int(&lane - lanes_.data())) +
+                              " at this one, lane 0 at " + image.site(lanes_[0].site).place());
+      end();
+    }
+  for (Lane &lane : lanes_)
+    lane.state = State::Ready;
+  if (launch_->checker) launch_->checker->barrier(0, lanes());
+  isRoundOver_ = true;
+  fibres_.leave();
+}
+
+// ---- Operations of a warp
+
+uint32_t Block::meetWarp(const Request &request, int32_t site) {
+  Lane &own = lanes_[static_cast<size_t>(running_)];
+  own.request = request, own.state = State::AtWarp, own.site = site;
+  const int first = running_ / warp_ * warp_, last = std::min(first + warp_, lanes());
+  bool isLast = true;
+  for (int lane = first; lane < last; ++lane)
+    if (request.mask >> ((lane - first) % 32) & 1 || warp_ > 32)
+      isLast &= lanes_[static_cast<size_t>(lane)].state == State::AtWarp;
+  if (isLast)
+    completeWarp(first, last);
+  else
+    fibres_.leave();
+  return own.result;
+}
+
+void Block::completeWarp(int first, int last) {
+  const Lane &own = lanes_[static_cast<size_t>(running_)];
+  const Request &common = own.request;
+  auto takesPart = [&](int lane) { return warp_ > 32 || (common.mask >> ((lane - first) % 32) & 1); };
+  const int count = last - first;
+  uint32_t votes = 0;
+  int members = 0;
+  for (int lane = first; lane < last; ++lane) {
+    if (!takesPart(lane)) continue;
+    const Lane &other = lanes_[static_cast<size_t>(lane)];
+    ++members;
+    if (other.site != own.site || other.request.mask != common.mask) {
+      const Image &image = *launch_->kernel.image;
+      launch_->report.add("E_EMU_DIVERGENCE", {own.site, other.site},
+                          image.site(own.site).place() +
+                              ": lanes of one warp meet in different operations: " + who(running_) +
+                              " in this one, " + who(lane) + " in that of " + image.site(other.site).place());
+      end();
+    }
+    if (other.request.value & 1) votes |= 1u << ((lane - first) % 32);
+  }
+  auto valueOf = [&](int lane, uint32_t otherwise) { // of a lane of the warp, by its number in the warp
+    return lane >= 0 && lane < count && takesPart(first + lane)
+               ? lanes_[static_cast<size_t>(first + lane)].request.value
+               : otherwise;
+  };
+  for (int lane = first; lane < last; ++lane) {
+    if (!takesPart(lane)) continue;
+    Lane &to = lanes_[static_cast<size_t>(lane)];
+    const Request &r = to.request;
+    const int self = lane - first;
+    switch (r.meeting) {
+    case Meeting::Barrier:
+      break;
+    case Meeting::Exchange:
+      to.result = valueOf(r.kind ? int(uint32_t(self) ^ r.lane) : int(r.lane % uint32_t(count)), 0);
+      break;
+    case Meeting::Shuffle: { // PTX ISA, shfl.sync: the bits of c are the clamp and, from bit 8, the segment
+                             // mask
+      const int segment = int(r.clamp >> 8 & 31), clamp = int(r.clamp & 31), b = int(r.lane & 31);
+      const int most = (self & segment) | (clamp & ~segment), least = self & segment;
+      int from = self;
+      bool inside = false;
+      if (r.kind == 0) from = self ^ b, inside = from <= most;               // bfly
+      if (r.kind == 1) from = self - b, inside = from >= most;               // up
+      if (r.kind == 2) from = self + b, inside = from <= most;               // down
+      if (r.kind == 3) from = least | (b & ~segment), inside = from <= most; // idx
+      to.result = valueOf(inside ? from : self, r.value);
+      break;
+    }
+    case Meeting::Vote: // all, any, ballot, uniform: the order of NVVM's attribute is any, all, ballot, uni
+      to.result = r.kind == 0   ? votes != 0
+                  : r.kind == 1 ? std::popcount(votes) == members
+                  : r.kind == 2 ? votes
+                                : votes == 0 || std::popcount(votes) == members;
+      break;
+    }
+  }
+  for (int lane = first; lane < last; ++lane)
+    if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
+  if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);
+}
+
+// ---- Failures
+
+std::string Block::who(int lane) const {
+  const std::string block = "block " + std::to_string(index_);
+  return lane < 0 ? block : "lane " + std::to_string(lane) + " of " + block;
+}
+
+void Block::end() {
+  failed_ = true;
+  for (;;)
+    fibres_.leave();
+}
+
+/// No lane can run and some have not ended.
+void Block::explainStop() {
+  failed_ = true;
+  const Image &image = *launch_->kernel.image;
+  int atBarrier = 0, atWarp = 0, barrierLane = -1, warpLane = -1, endedLane = -1;
+  for (int i = 0; i < lanes(); ++i) {
+    const State state = lanes_[static_cast<size_t>(i)].state;
+    if (state == State::AtBarrier && atBarrier++ == 0) barrierLane = i;
+    if (state == State::AtWarp && atWarp++ == 0) warpLane = i;
+    if (state == State::Done && endedLane < 0) endedLane = i;
+  }
+  const int waits = barrierLane >= 0 ? barrierLane : warpLane;
+  const int32_t site = lanes_[static_cast<size_t>(waits)].site;
+  const std::string here = image.site(site).place();
+  if (atBarrier && atWarp)
+    launch_->report.add("E_EMU_DEADLOCK", {site, lanes_[static_cast<size_t>(warpLane)].site},
+                        here + ": " + who(-1) + " cannot go on: " + std::to_string(atBarrier) +
+                            " lanes wait at this barrier, " + std::to_string(atWarp) + " in " +
+                            image.site(lanes_[static_cast<size_t>(warpLane)].site).operation + " of " +
+                            image.site(lanes_[static_cast<size_t>(warpLane)].site).place());
+  else if (endedLane >= 0)
+    launch_->report.add("E_EMU_DIVERGENCE", {site, -1},
+                        here + ": " + image.site(site).operation + " is reached by " +
+                            std::to_string(atBarrier + atWarp) + " of " + std::to_string(lanes()) +
+                            " lanes of " + who(-1) + " (" + who(waits) + " waits); " + who(endedLane) +
+                            " has ended");
+  else
+    launch_->report.add("E_EMU_DEADLOCK", {site, -1},
+                        here + ": " + who(-1) + " cannot go on: " + std::to_string(atWarp) +
+                            " lanes wait in " + image.site(site).operation + " for lanes of their warps");
+}
+
+} // namespace tessera::emulator

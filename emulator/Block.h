@@ -1,0 +1,93 @@
+// One block of a launch: its lanes, its shared memory, and the operations in which lanes meet.
+//
+// Each lane is a fibre. A lane that reaches an operation of several lanes (a barrier, a shuffle) stops; the
+// last one to reach it completes the operation for all. So lanes may take different ways in between, as on
+// the hardware.
+#pragma once
+#include "emulator/Fibres.h"
+#include "emulator/Launch.h"
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace tessera::emulator {
+
+class Checker;
+
+/// How an operation of a warp uses the values that its lanes bring.
+enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote };
+
+/// What a lane brings to an operation of its warp.
+struct Request {
+  Meeting meeting = Meeting::Barrier;
+  int32_t kind = 0; // of shuffles and votes
+  uint32_t mask = 0, value = 0, lane = 0, clamp = 0;
+};
+
+/// Used by one host thread at a time; may be used for several blocks and launches, one after another.
+class Block {
+public:
+  Block(int lanes, int warp);
+
+  /// Runs block `index` of the launch. Returns false if it failed; the launch's report then has the
+  /// reason.
+  bool run(Launch &launch, int64_t index);
+  int lanes() const { return int(lanes_.size()); }
+  int warpSize() const { return warp_; }
+
+  // Of the lane that runs, called by it.
+
+  /// The block that runs in the calling host thread.
+  static Block &current();
+  uint32_t coordinate(int32_t which) const;
+  const uint32_t *gridSize() const { return grid_; }
+  uint8_t *shared() { return shared_; }
+  void barrier(int32_t site);
+  uint32_t meetWarp(const Request &, int32_t site);
+  /// Lets other lanes run.
+  void pause();
+  /// For each access, in a random schedule.
+  void maybePause();
+  /// Ends the block, after an error was reported.
+  [[noreturn]] void end();
+
+  Launch &launch() { return *launch_; }
+  int lane() const { return running_; }
+  int64_t index() const { return index_; }
+  size_t sharedBytes() const { return sharedBytes_; }
+
+private:
+  enum class State : uint8_t { Ready, AtBarrier, AtWarp, Done };
+  struct Lane {
+    State state = State::Ready;
+    int32_t site = 0;
+    Request request;
+    uint32_t result = 0;
+  };
+
+  static void body(void *self, int lane);
+  int next(int after);
+  void stop(State state, int32_t site);
+  void completeBarrier();
+  void completeWarp(int first, int last);
+  void explainStop();
+  std::string who(int lane) const;
+
+  Fibres fibres_;
+  std::vector<Lane> lanes_;
+  const int warp_;
+  std::vector<uint8_t> memory_;
+  uint8_t *shared_ = nullptr; // aligned in memory_
+  size_t sharedBytes_ = 0;
+  Launch *launch_ = nullptr;
+  int64_t index_ = 0;
+  uint32_t position_[3] = {}, grid_[3] = {1, 1, 1};
+  std::vector<uint64_t> values_;
+  int running_ = -1, waiting_ = 0, ended_ = 0;
+  bool failed_ = false;
+  bool isRoundOver_ = false; // a barrier is complete: the next round begins with the first lane
+  std::minstd_rand random_;
+};
+
+} // namespace tessera::emulator

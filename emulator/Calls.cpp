@@ -1,0 +1,61 @@
+// What emulated code calls. Each function works for the lane that calls it.
+#include "emulator/Block.h"
+#include "emulator/Checker.h"
+
+using tessera::emulator::Block;
+using tessera::emulator::Meeting;
+using tessera::emulator::Request;
+
+#define TESSERA_EMULATED extern "C" __attribute__((visibility("default")))
+
+TESSERA_EMULATED uint32_t tsr_emu_coordinate(int32_t which) { return Block::current().coordinate(which); }
+
+/// The address of a place in the block's shared memory.
+TESSERA_EMULATED void *tsr_emu_shared(int64_t offset) { return Block::current().shared() + offset; }
+
+/// AMD's hidden arguments: the numbers of blocks along x, y and z.
+TESSERA_EMULATED const void *tsr_emu_implicit_arguments() { return Block::current().gridSize(); }
+
+TESSERA_EMULATED void tsr_emu_barrier(int32_t site) { Block::current().barrier(site); }
+
+TESSERA_EMULATED void tsr_emu_warp_barrier(uint32_t mask, int32_t site) {
+  Request request;
+  request.mask = mask;
+  Block::current().meetWarp(request, site);
+}
+
+/// The value of lane `lane` of the warp, or, if `isXor`, of the own number xor `lane`.
+TESSERA_EMULATED uint32_t tsr_emu_exchange(uint32_t value, uint32_t lane, int32_t isXor, int32_t site) {
+  Request request{Meeting::Exchange, isXor, ~0u, value, lane, 0};
+  return Block::current().meetWarp(request, site);
+}
+
+/// shfl.sync of PTX; `kind` is that of NVVM's attribute.
+TESSERA_EMULATED uint32_t tsr_emu_shuffle(int32_t kind, uint32_t mask, uint32_t value, uint32_t lane,
+                                          uint32_t clamp, int32_t site) {
+  Request request{Meeting::Shuffle, kind, mask, value, lane, clamp};
+  return Block::current().meetWarp(request, site);
+}
+
+/// vote.sync of PTX; `kind` is that of NVVM's attribute.
+TESSERA_EMULATED uint32_t tsr_emu_vote(int32_t kind, uint32_t mask, uint32_t predicate, int32_t site) {
+  Request request{Meeting::Vote, kind, mask, predicate, 0, 0};
+  return Block::current().meetWarp(request, site);
+}
+
+TESSERA_EMULATED void tsr_emu_access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
+  Block &block = Block::current();
+  if (block.launch().checker) block.launch().checker->access(address, bytes, flags, site);
+  block.maybePause();
+}
+
+TESSERA_EMULATED void tsr_emu_atomic(const void *address, int32_t bytes, int32_t flags, int32_t site) {
+  Block &block = Block::current();
+  block.pause();
+  if (block.launch().checker) block.launch().checker->atomic(address, bytes, flags, site);
+}
+
+TESSERA_EMULATED void tsr_emu_fence(int32_t flags) {
+  Block &block = Block::current();
+  if (block.launch().checker) block.launch().checker->fence(flags);
+}

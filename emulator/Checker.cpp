@@ -1,0 +1,231 @@
+#include "emulator/Checker.h"
+#include <algorithm>
+#include <tessera/emulated.hpp>
+
+namespace tessera::emulator {
+namespace {
+
+const char *verb(int32_t flags, bool isAtomic) {
+  return isAtomic ? "atomic access" : flags & access_flags::kWrite ? "write" : "read";
+}
+
+} // namespace
+
+Checker::Checker(Launch &launch, const Memory &memory)
+    : launch_(launch), memory_(memory), parameters_(launch.kernel.spec.metadata) {}
+
+void Checker::beginBlock(Block &block) {
+  block_ = &block;
+  ++serial_;
+  lanes_.assign(static_cast<size_t>(block.lanes()), {});
+  base_.assign(static_cast<size_t>(block.lanes()), 0);
+  seenBlocks_.clear();
+  shared_.resize(block.sharedBytes()); // older entries are of other blocks
+  written_.assign(block.sharedBytes(), false);
+}
+
+// ---- Order
+
+void Checker::join(Clocks &into, const Clocks &from) {
+  if (into.size() < from.size()) into.resize(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    into[i] = std::max(into[i], from[i]);
+}
+
+Checker::Clocks Checker::clocksOf(int lane) const {
+  Clocks out = base_;
+  join(out, lanes_[static_cast<size_t>(lane)].seen);
+  out[static_cast<size_t>(lane)] = lanes_[static_cast<size_t>(lane)].own;
+  return out;
+}
+
+bool Checker::isOrdered(const Epoch &e, int lane, bool isShared) const {
+  if (e.block == 0) return true;
+  if (e.block != serial_)
+    return isShared || seenBlocks_.contains(e.block); // shared memory is the block's own
+  if (e.lane == lane || e.clock <= base_[e.lane]) return true;
+  const Clocks &seen = lanes_[static_cast<size_t>(lane)].seen;
+  return e.lane < seen.size() && e.clock <= seen[e.lane];
+}
+
+void Checker::barrier(int first, int last) {
+  if (first == 0 && last == block_->lanes()) {
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      base_[i] = lanes_[i].own++;
+      lanes_[i].seen.clear();
+    }
+    return;
+  }
+  Clocks all;
+  for (int lane = first; lane < last; ++lane)
+    join(all, clocksOf(lane));
+  for (int lane = first; lane < last; ++lane) {
+    lanes_[static_cast<size_t>(lane)].seen = all;
+    ++lanes_[static_cast<size_t>(lane)].own;
+  }
+}
+
+void Checker::fence(int32_t flags) {
+  Lane &lane = lanes_[static_cast<size_t>(block_->lane())];
+  if (flags & access_flags::kAcquire) join(lane.seen, lane.pending);
+  if (flags & access_flags::kRelease) lane.released = clocksOf(block_->lane()), ++lane.own;
+}
+
+void Checker::atomic(const void *address, int32_t bytes, int32_t flags, int32_t site) {
+  checkPlace(address, bytes, flags, site);
+  touch(address, bytes, flags, site, /*isAtomic=*/true);
+  Lane &lane = lanes_[static_cast<size_t>(block_->lane())];
+  Variable &v = variables_[reinterpret_cast<uint64_t>(address)];
+  if (v.block != serial_ && v.block != 0) v.clocks.clear();
+  v.block = serial_;
+  join(lane.pending, v.clocks);
+  if (flags & access_flags::kAcquire) {
+    join(lane.seen, v.clocks);
+    seenBlocks_.insert(v.blocks.begin(), v.blocks.end());
+  }
+  if (!(flags & access_flags::kWrite)) return;
+  if (flags & access_flags::kRelease) {
+    join(v.clocks, clocksOf(block_->lane()));
+    ++lane.own;
+    v.blocks.insert(serial_);
+  } else if (!lane.released.empty()) {
+    join(v.clocks, lane.released);
+    v.blocks.insert(serial_);
+  }
+}
+
+// ---- Places
+
+std::string Checker::nameOf(uint64_t address, bool isShared) const {
+  if (isShared)
+    return "byte " + std::to_string(address - reinterpret_cast<uint64_t>(block_->shared())) +
+           " of shared memory";
+  const std::optional<Allocation> in = memory_.find(address);
+  return parameters_.describe(launch_.values, launch_.kernel.spec.valueCount, address,
+                              in ? in->begin : address);
+}
+
+/// Reports a misaligned access and one that is out of bounds, and ends the block then.
+void Checker::checkPlace(const void *pointer, int32_t bytes, int32_t flags, int32_t site) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const auto size = static_cast<uint64_t>(bytes);
+  const bool isShared = flags & access_flags::kShared;
+  auto lane = [&] {
+    return "lane " + std::to_string(block_->lane()) + " of block " + std::to_string(block_->index());
+  };
+  const uint64_t align = uint64_t{1} << (flags >> access_flags::kAlignShift);
+  auto here = [&] { return launch_.kernel.image->site(site).place() + ": "; };
+  auto what = [&] { return std::string(verb(flags, false)) + " of " + std::to_string(bytes) + " bytes"; };
+  bool isInside;
+  if (isShared) {
+    const auto begin = reinterpret_cast<uint64_t>(block_->shared());
+    isInside = address >= begin && address - begin <= block_->sharedBytes() &&
+               size <= block_->sharedBytes() - (address - begin);
+    if (!isInside)
+      launch_.report.add("E_EMU_BOUNDS", {site, -1},
+                         here() + what() + " by " + lane() + " at byte " +
+                             std::to_string(static_cast<int64_t>(address - begin)) +
+                             " of shared memory, of which the block has " +
+                             std::to_string(block_->sharedBytes()) + " bytes");
+  } else {
+    if (!lastAllocation_.holds(address, size)) {
+      const std::optional<Allocation> found = memory_.find(address);
+      lastAllocation_ = found ? *found : Allocation{};
+    }
+    isInside = lastAllocation_.holds(address, size);
+    if (!isInside) {
+      const std::optional<Allocation> before = memory_.before(address);
+      const uint64_t base = before ? before->begin : address;
+      launch_.report.add(
+          "E_EMU_BOUNDS", {site, -1},
+          here() + what() + " by " + lane() + " is in no allocation of the device; the one before it has " +
+              std::to_string(before ? before->bytes : 0) + " bytes, the access would be " +
+              parameters_.describe(launch_.values, launch_.kernel.spec.valueCount, address, base));
+    }
+  }
+  const bool isAligned = address % align == 0;
+  if (isInside && !isAligned)
+    launch_.report.add("E_EMU_ALIGNMENT", {site, -1},
+                       here() + what() + " by " + lane() + " to " + nameOf(address, isShared) +
+                           " is at an address that is no multiple of " + std::to_string(align));
+  if (!isInside || !isAligned) block_->end(); // the host's instructions need both
+}
+
+Checker::Cell *Checker::cellsOf(uint64_t address, bool isShared) {
+  if (isShared) return &shared_[address - reinterpret_cast<uint64_t>(block_->shared())];
+  const uint64_t page = address / kPageBytes;
+  if (page != lastPage_) {
+    std::unique_ptr<Page> &slot = pages_[page];
+    if (!slot) slot = std::make_unique<Page>();
+    lastPage_ = page, lastCells_ = slot.get();
+  }
+  return &(*lastCells_)[address % kPageBytes];
+}
+
+// ---- Accesses
+
+void Checker::race(const Epoch &earlier, const char *was, const char *is, uint64_t address, bool isShared,
+                   int32_t site) {
+  const Image &image = *launch_.kernel.image;
+  const bool isOther = earlier.block != serial_;
+  launch_.report.add("E_EMU_RACE", {earlier.site, site},
+                     image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
+                         std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) +
+                         " and " + was + " by lane " + std::to_string(earlier.lane) + " of block " +
+                         std::to_string(isOther ? int64_t(earlier.block) - 1 : block_->index()) + " at " +
+                         image.site(earlier.site).place() +
+                         (isOther ? ": nothing orders the two blocks" : ": no barrier is between them"));
+}
+
+void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t site, bool isAtomic) {
+  const auto begin = reinterpret_cast<uint64_t>(pointer);
+  const bool isShared = flags & access_flags::kShared, writes = flags & access_flags::kWrite;
+  const int lane = block_->lane();
+  const char *is = verb(flags, isAtomic);
+  const Epoch now{serial_, lanes_[static_cast<size_t>(lane)].own, site, static_cast<uint16_t>(lane),
+                  isAtomic};
+  bool reported = false;
+  for (int32_t i = 0; i < bytes; ++i) {
+    const uint64_t address = begin + static_cast<uint64_t>(i);
+    Cell &cell = *cellsOf(address, isShared);
+    auto conflicts = [&](const Epoch &e) {
+      return !(isAtomic && e.isAtomic) && !isOrdered(e, lane, isShared);
+    };
+    if (!reported && conflicts(cell.write)) {
+      race(cell.write, cell.write.isAtomic ? "atomic access" : "write", is, address, isShared, site);
+      reported = true;
+    }
+    if (writes && !reported)
+      for (const Epoch &e : cell.reads)
+        if (conflicts(e)) {
+          race(e, "read", is, address, isShared, site);
+          reported = true;
+          break;
+        }
+    if (isShared) {
+      const size_t offset = address - reinterpret_cast<uint64_t>(block_->shared());
+      if ((!writes || isAtomic) && !written_[offset]) {
+        launch_.report.add("E_EMU_UNINITIALIZED", {site, -1},
+                           launch_.kernel.image->site(site).place() + ": " + is + " of " +
+                               nameOf(address, true) + " by lane " + std::to_string(lane) + " of block " +
+                               std::to_string(block_->index()) + ", which was not written");
+        written_[offset] = true; // once for the byte
+      }
+      if (writes) written_[offset] = true;
+    }
+    if (writes) {
+      cell.write = now;
+    } else if (cell.reads[0].lane == lane || isOrdered(cell.reads[0], lane, isShared)) {
+      cell.reads[0] = now;
+    } else {
+      cell.reads[1] = now;
+    }
+  }
+}
+
+void Checker::access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
+  checkPlace(address, bytes, flags, site);
+  touch(address, bytes, flags, site, /*isAtomic=*/false);
+}
+
+} // namespace tessera::emulator

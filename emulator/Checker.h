@@ -1,0 +1,88 @@
+// Finds what is undefined on a GPU in the accesses of a kernel to shared and global memory: races,
+// uninitialised, misaligned and out-of-bounds accesses.
+//
+// Races are found by vector clocks (FastTrack, Flanagan and Freund 2009): each lane counts its releases; an
+// access is ordered before another one if the lane of the latter has seen the count that the former had. A
+// barrier orders all lanes that meet in it, an atomic operation with release orders what precedes it before
+// what follows an acquire that reads its value. Each byte has its last writer and two of its readers.
+// Between blocks only atomics order, and they do it for whole blocks.
+#pragma once
+#include "emulator/Block.h"
+#include "emulator/Memory.h"
+#include "emulator/Parameters.h"
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace tessera::emulator {
+
+/// The checks of one launch, whose blocks run one after another in one host thread.
+class Checker {
+public:
+  Checker(Launch &launch, const Memory &memory);
+
+  void beginBlock(Block &);
+  /// The lanes [first, last) have met in a barrier.
+  void barrier(int first, int last);
+  /// An access of the lane that runs; see access_flags.
+  void access(const void *address, int32_t bytes, int32_t flags, int32_t site);
+  void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
+  void fence(int32_t flags);
+
+private:
+  using Clocks = std::vector<uint32_t>; // by lane
+  /// When and by whom a byte was accessed; block 0: never.
+  struct Epoch {
+    uint32_t block = 0, clock = 0;
+    int32_t site = 0;
+    uint16_t lane = 0;
+    bool isAtomic = false;
+  };
+  struct Cell {
+    Epoch write;
+    std::array<Epoch, 2> reads; // of different lanes
+  };
+  struct Lane {
+    uint32_t own = 1;
+    Clocks seen, pending, released; // empty: nothing beyond `base_`
+  };
+  /// What an atomic variable carries from its releases to acquires.
+  struct Variable {
+    uint32_t block = 0;
+    Clocks clocks;
+    std::set<uint32_t> blocks;
+  };
+  static constexpr uint64_t kPageBytes = 1024;
+  using Page = std::array<Cell, kPageBytes>;
+
+  bool isOrdered(const Epoch &, int lane, bool isShared) const;
+  void checkPlace(const void *address, int32_t bytes, int32_t flags, int32_t site);
+  void touch(const void *address, int32_t bytes, int32_t flags, int32_t site, bool isAtomic);
+  Cell *cellsOf(uint64_t address, bool isShared);
+  void race(const Epoch &earlier, const char *was, const char *is, uint64_t address, bool isShared,
+            int32_t site);
+  std::string nameOf(uint64_t address, bool isShared) const;
+  Clocks clocksOf(int lane) const;
+  static void join(Clocks &into, const Clocks &from);
+
+  Launch &launch_;
+  const Memory &memory_;
+  const Parameters parameters_;
+  Block *block_ = nullptr;
+  uint32_t serial_ = 0; // of the block, from 1
+  std::vector<Lane> lanes_;
+  Clocks base_; // what every lane has seen
+  std::set<uint32_t> seenBlocks_;
+  std::vector<Cell> shared_;
+  std::vector<bool> written_; // bytes of shared memory
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  std::unordered_map<uint64_t, Variable> variables_;
+  uint64_t lastPage_ = UINT64_MAX;
+  Page *lastCells_ = nullptr;
+  Allocation lastAllocation_{};
+};
+
+} // namespace tessera::emulator

@@ -1,0 +1,38 @@
+// The stacks of the lanes of one block, and the switch between them.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+namespace tessera::emulator {
+
+/// Cooperative threads of one host thread. Each runs `body(user, fibre)` until it calls leave() or returns.
+class Fibres {
+public:
+  using Body = void (*)(void *user, int fibre);
+
+  /// Throws std::bad_alloc if there is no memory for the stacks. Below each is a page that must not be
+  /// touched.
+  Fibres(int count, size_t stackBytes);
+  ~Fibres();
+  Fibres(const Fibres &) = delete;
+  Fibres &operator=(const Fibres &) = delete;
+
+  /// Makes every fibre start from the beginning of `body`; what it was doing is forgotten.
+  void restart(Body body, void *user);
+  /// Continues the fibre until it leaves. Called outside of all fibres.
+  void enter(int fibre);
+  /// Called in a fibre: returns to the caller of enter().
+  void leave();
+
+private:
+  static void begin();
+  std::vector<void *> tops_; // of the stacks of fibres that do not run
+  char *stacks_ = nullptr;
+  size_t stackBytes_, allBytes_;
+  void *caller_ = nullptr; // the stack of enter()
+  int running_ = -1;
+  Body body_ = nullptr;
+  void *user_ = nullptr;
+};
+
+} // namespace tessera::emulator

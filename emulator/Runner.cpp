@@ -1,0 +1,93 @@
+#include "emulator/Runner.h"
+#include "emulator/Checker.h"
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+namespace tessera::emulator {
+namespace {
+
+/// Blocks for which another host thread is worth its start.
+constexpr int64_t kBlocksPerThread = 4;
+
+/// Device memory for the blocks' workspaces, for the time of a launch.
+class Workspace {
+public:
+  Workspace(Memory &memory, size_t bytes) : memory_(memory), data(bytes ? memory.allocate(bytes) : nullptr) {}
+  ~Workspace() {
+    if (data) (void)memory_.release(data);
+  }
+  Workspace(const Workspace &) = delete;
+  Workspace &operator=(const Workspace &) = delete;
+
+private:
+  Memory &memory_;
+
+public:
+  void *const data;
+};
+
+} // namespace
+
+std::unique_ptr<Block> Runner::take(int lanes) {
+  {
+    std::lock_guard lock(mutex_);
+    for (auto &block : idle_)
+      if (block->lanes() == lanes) {
+        std::swap(block, idle_.back());
+        auto out = std::move(idle_.back());
+        idle_.pop_back();
+        return out;
+      }
+  }
+  return std::make_unique<Block>(lanes, warpSize_);
+}
+
+void Runner::giveBack(std::unique_ptr<Block> block) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(block));
+}
+
+tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, Memory &memory,
+                         std::string &why) {
+  const KernelSpec &spec = kernel.spec;
+  const int64_t blocks = grid.programs();
+  const int lanes = static_cast<int>(spec.block[0] * spec.block[1] * spec.block[2]);
+  const Workspace workspace(memory, spec.workspaceBytes * static_cast<size_t>(blocks));
+  if (spec.workspaceBytes && blocks && !workspace.data) {
+    why = "kernel " + kernel.name + ": no memory for its workspace";
+    return TSR_EOOM;
+  }
+  std::vector<uint64_t> all(values, values + spec.valueCount);
+  all.push_back(reinterpret_cast<uint64_t>(workspace.data));
+  Launch launch{kernel, all.data(), grid, schedule_};
+  std::unique_lock<std::mutex> checking;
+  std::unique_ptr<Checker> checker;
+  if (check_) {
+    checking = std::unique_lock(checking_);
+    checker = std::make_unique<Checker>(launch, memory);
+    launch.checker = checker.get();
+  }
+  std::atomic<int64_t> next{0};
+  auto work = [&] {
+    std::unique_ptr<Block> block = take(lanes);
+    for (int64_t i; !launch.failed && (i = next++) < blocks;)
+      if (!block->run(launch, schedule_.order == Order::Descending ? blocks - 1 - i : i)) break;
+    giveBack(std::move(block));
+  };
+  {
+    std::vector<std::jthread> others;
+    const int64_t most = check_ ? 1 : std::max<int64_t>(1, std::thread::hardware_concurrency());
+    try {
+      while (static_cast<int64_t>(others.size()) + 1 < std::min(most, blocks / kBlocksPerThread))
+        others.emplace_back(work);
+    } catch (const std::system_error &) { // no more threads can be started
+    }
+    work();
+  }
+  if (launch.report.isEmpty()) return TSR_SUCCESS;
+  why = launch.report.text();
+  return TSR_EDEVICE;
+}
+
+} // namespace tessera::emulator

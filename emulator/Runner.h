@@ -1,0 +1,34 @@
+// Runs the blocks of launches on the cores of the host.
+#pragma once
+#include "emulator/Block.h"
+#include "emulator/Memory.h"
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace tessera::emulator {
+
+/// Keeps the stacks of blocks from one launch to the next. Thread-safe.
+class Runner {
+public:
+  Runner(int warpSize, bool check, Schedule schedule)
+      : warpSize_(warpSize), check_(check), schedule_(schedule) {}
+
+  /// Returns a status and fills `why` with what was found wrong. The values are those of the kernel's
+  /// parameters.
+  tsr_status_t run(const Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, Memory &memory,
+                   std::string &why);
+
+private:
+  std::unique_ptr<Block> take(int lanes);
+  void giveBack(std::unique_ptr<Block> block);
+
+  const int warpSize_;
+  const bool check_;
+  const Schedule schedule_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Block>> idle_;
+  std::mutex checking_; // one checked launch at a time
+};
+
+} // namespace tessera::emulator
