@@ -1,0 +1,49 @@
+// What a body of a matrix product is called with. The lowering of a kernel fills it in; bodies are compiled
+// when Tessera is built and linked into images by name.
+#pragma once
+#include <cstdint>
+
+namespace tessera::cpu::product {
+
+/// Batch axes of a product; more are refused when the kernel is compiled.
+inline constexpr int64_t kMostBatchAxes = 6;
+
+/// Runs the epilogue of programs [begin, end), like a kernel (CpuKernelFn).
+using Epilogue = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
+
+/// C = A * B for each index of the batch, as a grid of blocks of C. All fields have eight bytes. Strides are
+/// in elements. Tensors are contiguous along their last axis.
+struct Problem {
+  const void *a, *b; // at the first index of the batch
+  void *c;           // null: the epilogue stores the results
+  int64_t rows, columns, depth;
+  int64_t strideA, strideB, strideC; // between rows, as the tensors are stored
+  int64_t blockRows, blockColumns;   // of a program
+  /// The batch, outermost axis first. A stride of 0 repeats the operand.
+  int64_t batchAxes;
+  int64_t batchExtent[kMostBatchAxes], batchA[kMostBatchAxes], batchB[kMostBatchAxes], batchC[kMostBatchAxes];
+  /// A block of results is passed to the epilogue at an address in values[slot], from which the element at
+  /// [row, column] of the whole product is row * blockColumns + column elements away. `values` belongs to the
+  /// call.
+  Epilogue epilogue;
+  uint64_t *values;
+  int64_t slot;
+  int64_t epilogueScratch; // bytes, a multiple of 64
+};
+
+/// Computes the blocks [begin, end) of the grid: linear number (batch * blocks of columns + column block) *
+/// blocks of rows + row block. `scratch` is aligned to 64 bytes and belongs to the call; the epilogue's is
+/// its beginning.
+using Body = void (*)(const Problem *, int64_t begin, int64_t end, uint8_t *scratch);
+
+/// Bytes of scratch that a body needs after the epilogue's, for blocks of these extents. An epilogue needs a
+/// block in scratch.
+inline constexpr int64_t kPanelBytes = int64_t{256} << 10;   // a panel of B
+inline constexpr int64_t kRowsOfABytes = int64_t{192} << 10; // a block of rows of a transposed A
+inline constexpr int64_t kResultBytes = int64_t{128} << 10;  // results that wait for the epilogue
+inline constexpr int64_t resultBytes(int64_t blockRows, int64_t blockColumns, int64_t elementBytes) {
+  const int64_t block = blockRows * blockColumns * elementBytes;
+  return block > kResultBytes ? block : kResultBytes;
+}
+
+} // namespace tessera::cpu::product

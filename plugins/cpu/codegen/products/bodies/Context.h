@@ -1,0 +1,68 @@
+// What all bodies share: the runs of a range of programs, operands of one batch index, and the epilogue.
+#pragma once
+#include "plugins/cpu/codegen/products/Problem.h"
+#include "plugins/cpu/codegen/products/bodies/Vectors.h"
+
+namespace tessera::cpu::product {
+
+/// Consecutive programs of one batch index: blocks of rows of one block of columns or, if a block holds all
+/// rows, blocks of columns.
+struct Run {
+  int64_t batch, columnBlock, rowBlock, rowBlocks, columnBlocks;
+};
+
+/// Splits a range of programs into runs.
+template <class Each> inline void forRuns(const Problem &p, int64_t begin, int64_t end, Each each) {
+  const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
+  while (begin < end) {
+    const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
+    Run run{column / columnBlocks, column % columnBlocks, rowBlock, 1, 1};
+    int64_t &count = rowBlocks == 1 ? run.columnBlocks : run.rowBlocks;
+    count = least(end - begin, rowBlocks == 1 ? columnBlocks - run.columnBlock : rowBlocks - rowBlock);
+    each(run);
+    begin += count;
+  }
+}
+
+/// The operands at one batch index. Lives for one call of a body.
+template <class T> class Context {
+public:
+  Context(const Problem &problem, uint8_t *scratch) : p(problem), epilogueScratch_(scratch) {
+    scratch += problem.epilogueScratch;
+    panel = reinterpret_cast<T *>(scratch);
+    rowsOfA = reinterpret_cast<T *>(scratch + kPanelBytes);
+    results = reinterpret_cast<T *>(scratch + kPanelBytes + kRowsOfABytes);
+  }
+
+  void enter(int64_t batch) {
+    batch_ = batch;
+    a = static_cast<const T *>(p.a), b = static_cast<const T *>(p.b), c = static_cast<T *>(p.c);
+    for (int64_t axis = p.batchAxes; axis-- > 0;) {
+      const int64_t at = batch % p.batchExtent[axis];
+      batch /= p.batchExtent[axis];
+      a += at * p.batchA[axis], b += at * p.batchB[axis];
+      if (c) c += at * p.batchC[axis];
+    }
+  }
+
+  /// Runs the epilogue of `count` consecutive programs from the block of [r, column] on; the element [r0, c0]
+  /// is the first in `results`.
+  void finish(int64_t r, int64_t column, int64_t count, int64_t r0, int64_t c0) {
+    const int64_t columnBlocks = ceilDiv(p.columns, p.blockColumns), rowBlocks = ceilDiv(p.rows, p.blockRows);
+    const int64_t program = (batch_ * columnBlocks + column / p.blockColumns) * rowBlocks + r / p.blockRows;
+    p.values[p.slot] =
+        reinterpret_cast<uint64_t>(results) - static_cast<uint64_t>(r0 * p.blockColumns + c0) * sizeof(T);
+    p.epilogue(p.values, program, program + count, epilogueScratch_);
+  }
+
+  const Problem &p;
+  const T *a = nullptr, *b = nullptr;
+  T *c = nullptr;               // null: the epilogue stores
+  T *panel, *rowsOfA, *results; // in scratch
+
+private:
+  uint8_t *epilogueScratch_;
+  int64_t batch_ = 0;
+};
+
+} // namespace tessera::cpu::product

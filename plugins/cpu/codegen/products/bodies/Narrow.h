@@ -1,0 +1,165 @@
+// Bodies for products with so few rows or columns that each element of the large operand is used once or a
+// few times: it is read in place.
+//
+//   row   one row, B not transposed: a few rows of B at once, across all columns. The order is that of panels
+//   dot   at most four rows or columns, both operands contiguous along k: lanes along k. An order of its own,
+//   so only
+//         the extents of the whole product select it
+#pragma once
+#include "plugins/cpu/codegen/products/bodies/Context.h"
+
+namespace tessera::cpu::product {
+
+template <class T, bool TransposedA> class Row {
+  static constexpr int kLines = 8;              // rows of B at once
+  static constexpr int64_t kMostColumns = 4096; // whose sums stay in the first-level cache
+
+public:
+  explicit Row(Context<T> &x) : x_(x) {}
+
+  void run(const Run &run) {
+    const Problem &p = x_.p;
+    const int64_t end = least(p.columns, (run.columnBlock + run.columnBlocks) * p.blockColumns);
+    const int64_t width = most(1, kMostColumns / p.blockColumns) * p.blockColumns;
+    for (int64_t c = run.columnBlock * p.blockColumns; c < end; c += width) {
+      const int64_t columns = least(width, end - c);
+      T *sums = x_.c ? x_.c + c : x_.results;
+      int64_t k = 0;
+      if (p.depth == 0)
+        for (int64_t j = 0; j < columns; ++j)
+          sums[j] = 0;
+      for (; k + kLines <= p.depth; k += kLines)
+        lines<kLines>(k, c, columns, sums);
+      for (; k < p.depth; ++k)
+        lines<1>(k, c, columns, sums);
+      if (!x_.c) x_.finish(0, c, ceilDiv(columns, p.blockColumns), 0, c);
+    }
+  }
+
+private:
+  template <int Lines> void lines(int64_t k, int64_t c, int64_t columns, T *sums) {
+    constexpr int lanes = kLanes<T>;
+    const int64_t strideA = TransposedA ? x_.p.strideA : 1;
+    const T *b = x_.b + k * x_.p.strideB + c;
+    T one[Lines];
+    Vector<T> all[Lines];
+    const T *line[Lines];
+    for (int i = 0; i < Lines; ++i) {
+      one[i] = x_.a[(k + i) * strideA];
+      all[i] = one[i] - Vector<T>{};
+      line[i] = b + i * x_.p.strideB;
+    }
+    int64_t j = 0;
+    for (; j + lanes <= columns; j += lanes) {
+      Vector<T> sum = k == 0 ? Vector<T>{} : load(sums + j);
+      for (int i = 0; i < Lines; ++i)
+        sum = __builtin_elementwise_fma(all[i], load(line[i] + j), sum);
+      store(sums + j, sum);
+    }
+    for (; j < columns; ++j) {
+      T sum = k == 0 ? T(0) : sums[j];
+      for (int i = 0; i < Lines; ++i)
+        sum = __builtin_elementwise_fma(one[i], line[i][j], sum);
+      sums[j] = sum;
+    }
+  }
+
+  Context<T> &x_;
+};
+
+template <class T> class Dot {
+public:
+  static constexpr int64_t kFew = 4;
+
+  /// Is a product of these extents computed as dots? A is not transposed; B is, or has one column without
+  /// gaps.
+  static bool takes(const Problem &p, bool transposedB) {
+    return (p.rows <= kFew || p.columns <= kFew) && (transposedB || (p.columns == 1 && p.strideB == 1));
+  }
+
+  explicit Dot(Context<T> &x) : x_(x), strideOfColumns_(x.p.columns == 1 ? 0 : x.p.strideB) {}
+
+  void run(const Run &run) {
+    const Problem &p = x_.p;
+    for (int64_t i = 0; i < run.columnBlocks; ++i)
+      for (int64_t q = 0; q < run.rowBlocks; ++q) {
+        const int64_t r0 = (run.rowBlock + q) * p.blockRows, c0 = (run.columnBlock + i) * p.blockColumns;
+        const int64_t rows = least(p.blockRows, p.rows - r0), columns = least(p.blockColumns, p.columns - c0);
+        T *to = x_.c ? x_.c + r0 * p.strideC + c0 : x_.results;
+        const int64_t stride = x_.c ? p.strideC : p.blockColumns;
+        const T *a = x_.a + r0 * p.strideA, *b = x_.b + c0 * strideOfColumns_;
+        if (p.rows <= kFew)
+          block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
+        else
+          block(Side{b, strideOfColumns_, columns, 1}, Side{a, p.strideA, rows, stride}, to);
+        if (!x_.c) x_.finish(r0, c0, 1, r0, c0);
+      }
+  }
+
+private:
+  struct Side {
+    const T *data;
+    int64_t stride, count, strideOfResult;
+  };
+
+  void block(const Side &few, const Side &many, T *to) {
+    int64_t j = 0;
+    auto chunk = [&]<int Few, int Many>() {
+      for (; j + Many <= many.count; j += Many)
+        dots<Few, Many>(few, many, j, to);
+    };
+    auto all = [&]<int Few>() {
+      chunk.template operator()<Few, Few == 1 ? 8 : 4>();
+      chunk.template operator()<Few, 1>();
+    };
+    switch (few.count) {
+    case 1:
+      return all.template operator()<1>();
+    case 2:
+      return all.template operator()<2>();
+    case 3:
+      return all.template operator()<3>();
+    default:
+      return all.template operator()<4>();
+    }
+  }
+
+  template <int Few, int Many> void dots(const Side &few, const Side &many, int64_t j, T *to) {
+    constexpr int lanes = kLanes<T>;
+    const int64_t depth = x_.p.depth, whole = depth / lanes * lanes;
+    Vector<T> sums[Few][Many] = {};
+    const T *lines[Many];
+    for (int m = 0; m < Many; ++m)
+      lines[m] = many.data + (j + m) * many.stride;
+    for (int64_t k = 0; k < whole; k += lanes) {
+      Vector<T> line[Many];
+      for (int m = 0; m < Many; ++m)
+        line[m] = load(lines[m] + k);
+      for (int f = 0; f < Few; ++f) {
+        const Vector<T> x = load(few.data + f * few.stride + k);
+        for (int m = 0; m < Many; ++m)
+          sums[f][m] = __builtin_elementwise_fma(x, line[m], sums[f][m]);
+      }
+    }
+    for (int f = 0; f < Few; ++f)
+      for (int m = 0; m < Many; ++m) {
+        T sum = fold(sums[f][m]);
+        for (int64_t k = whole; k < depth; ++k)
+          sum = __builtin_elementwise_fma(few.data[f * few.stride + k], lines[m][k], sum);
+        to[f * few.strideOfResult + (j + m) * many.strideOfResult] = sum;
+      }
+  }
+
+  /// Adds the upper half to the lower one until one lane is left.
+  static T fold(Vector<T> v) {
+    for (int half = kLanes<T> / 2; half > 0; half /= 2)
+      for (int i = 0; i < half; ++i)
+        v[i] = v[i] + v[i + half];
+    return v[0];
+  }
+
+  Context<T> &x_;
+  int64_t strideOfColumns_;
+};
+
+} // namespace tessera::cpu::product

@@ -1,0 +1,75 @@
+// Copies of operands that micro-kernels read without strides.
+#pragma once
+#include "plugins/cpu/codegen/products/bodies/Vectors.h"
+#include <utility>
+
+namespace tessera::cpu::product {
+
+/// Copies [rows, columns] with a row stride to rows of `width` elements. Elements past `columns` are left as
+/// they are; nothing past the last column is read.
+template <class T>
+inline void copyRows(const T *from, int64_t stride, int64_t rows, int64_t columns, T *to, int64_t width) {
+  constexpr int lanes = kLanes<T>;
+  if (columns == 4 * lanes) {
+    for (int64_t k = 0; k < rows; ++k, from += stride, to += width)
+      for (int v = 0; v < 4; ++v)
+        store(to + v * lanes, load(from + v * lanes));
+    return;
+  }
+  const int64_t whole = columns / lanes * lanes;
+  for (int64_t k = 0; k < rows; ++k, from += stride, to += width) {
+    int64_t j = 0;
+    for (; j < whole; j += lanes)
+      store(to + j, load(from + j));
+    for (; j < columns; ++j)
+      to[j] = from[j];
+  }
+}
+
+/// Exchanges the blocks of `Step` x `Step` elements that are off the diagonal, then those inside them
+/// (Eklundh's transposition).
+template <class T, int Step, int... I>
+inline void exchange(Vector<T> *rows, std::integer_sequence<int, I...>) {
+  constexpr int lanes = kLanes<T>;
+  for (int i = 0; i < lanes; ++i) {
+    if (i & Step) continue;
+    const Vector<T> a = rows[i], b = rows[i + Step];
+    rows[i] = __builtin_shufflevector(a, b, (I & Step ? lanes + I - Step : I)...);
+    rows[i + Step] = __builtin_shufflevector(a, b, (I & Step ? lanes + I : I + Step)...);
+  }
+}
+template <class T> inline void transposeBlock(Vector<T> *rows) {
+  constexpr auto all = std::make_integer_sequence<int, kLanes<T>>();
+  if constexpr (kLanes<T> == 16) exchange<T, 8>(rows, all);
+  if constexpr (kLanes<T> >= 8) exchange<T, 4>(rows, all);
+  exchange<T, 2>(rows, all);
+  exchange<T, 1>(rows, all);
+}
+
+/// Copies the transpose of [rows, columns] with a row stride to `columns` rows of `width` elements. Blocks of
+/// one vector each way are transposed in registers.
+template <class T>
+inline void copyTransposed(const T *from, int64_t stride, int64_t rows, int64_t columns, T *to,
+                           int64_t width) {
+  constexpr int lanes = kLanes<T>;
+  int64_t r = 0;
+  for (; r + lanes <= rows; r += lanes) {
+    int64_t k = 0;
+    for (; k + lanes <= columns; k += lanes) {
+      Vector<T> block[lanes];
+      for (int i = 0; i < lanes; ++i)
+        block[i] = load(from + (r + i) * stride + k);
+      transposeBlock<T>(block);
+      for (int i = 0; i < lanes; ++i)
+        store(to + (k + i) * width + r, block[i]);
+    }
+    for (; k < columns; ++k)
+      for (int i = 0; i < lanes; ++i)
+        to[k * width + r + i] = from[(r + i) * stride + k];
+  }
+  for (; r < rows; ++r)
+    for (int64_t k = 0; k < columns; ++k)
+      to[k * width + r] = from[r * stride + k];
+}
+
+} // namespace tessera::cpu::product

@@ -1,0 +1,30 @@
+// Vectors of the level that a body is compiled for. Bodies are freestanding: they use no library.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::cpu::product {
+
+#ifdef __AVX512F__
+inline constexpr int kVectorBytes = 64, kMaxVectors = 4;
+#else
+inline constexpr int kVectorBytes = 32, kMaxVectors = 2;
+#endif
+inline constexpr int kMaxRows = 6; // of a micro-kernel
+
+template <class T> inline constexpr int kLanes = kVectorBytes / int(sizeof(T));
+template <class T> using Vector __attribute__((vector_size(kVectorBytes))) = T;
+
+/// Memory is aligned to elements only.
+template <class T> inline Vector<T> load(const T *from) {
+  Vector<T> v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+} // namespace tessera::cpu::product

@@ -1,0 +1,227 @@
+// Bodies against a chain of fused multiply-adds per element, bit by bit: every extent near an edge, operands
+// between guard pages, results that are poisoned first, with and without an epilogue. argv: one shared object
+// per level.
+#include "plugins/cpu/codegen/products/Problem.h"
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tessera::cpu::product;
+
+namespace {
+
+std::vector<std::string> levels; // "v3=FILE"
+
+bool runs(const std::string &level) {
+  if (level == "v4")
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/// Elements at the end of a mapping whose neighbours cannot be accessed, so that an access outside faults.
+template <class T> class Guarded {
+public:
+  explicit Guarded(size_t count, bool atEnd = true) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t bytes = count * sizeof(T), whole = (bytes + page - 1) / page * page;
+    size_ = whole + 2 * page;
+    base_ = static_cast<char *>(mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (whole) mprotect(base_ + page, whole, PROT_READ | PROT_WRITE);
+    data = reinterpret_cast<T *>(base_ + page + (atEnd ? whole - bytes : 0));
+  }
+  Guarded(const Guarded &) = delete;
+  Guarded &operator=(const Guarded &) = delete;
+  ~Guarded() { munmap(base_, size_); }
+  T *data;
+
+private:
+  char *base_;
+  size_t size_;
+};
+
+struct Case {
+  int64_t rows, columns, depth;
+  int64_t extraA = 0, extraB = 0, extraC = 0; // in the strides of rows
+  int64_t batch = 1;
+  int64_t blockRows = 48, blockColumns = 64;
+};
+
+/// What the epilogue of a test is called with.
+struct Sink {
+  Problem *problem;
+  void *c;
+};
+
+/// Copies the blocks of programs [begin, end) from the address in values[0] to C.
+template <class T> void copyBlocks(const uint64_t *values, int64_t begin, int64_t end, uint8_t *) {
+  const Sink *sink = reinterpret_cast<const Sink *>(values[1]);
+  const Problem &p = *sink->problem;
+  const int64_t rowBlocks = (p.rows + p.blockRows - 1) / p.blockRows;
+  const int64_t columnBlocks = (p.columns + p.blockColumns - 1) / p.blockColumns;
+  for (int64_t program = begin; program < end; ++program) {
+    const int64_t r0 = program % rowBlocks * p.blockRows, rest = program / rowBlocks;
+    const int64_t c0 = rest % columnBlocks * p.blockColumns, batch = rest / columnBlocks;
+    for (int64_t r = r0; r < std::min(p.rows, r0 + p.blockRows); ++r)
+      for (int64_t c = c0; c < std::min(p.columns, c0 + p.blockColumns); ++c)
+        static_cast<T *>(sink->c)[batch * p.rows * p.strideC + r * p.strideC + c] =
+            *reinterpret_cast<const T *>(values[0] +
+                                         static_cast<uint64_t>(r * p.blockColumns + c) * sizeof(T));
+  }
+}
+
+/// The order of a dot: one sum per lane, the lanes as a balanced tree, then the terms that fill no vector.
+template <class X, class Y, class T> T dot(X x, Y y, int64_t depth, int64_t lanes, T zero) {
+  std::vector<T> sums(static_cast<size_t>(lanes), zero);
+  const int64_t whole = depth / lanes * lanes;
+  for (int64_t k = 0; k < whole; ++k)
+    sums[static_cast<size_t>(k % lanes)] = std::fma(x(k), y(k), sums[static_cast<size_t>(k % lanes)]);
+  for (int64_t half = lanes / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      sums[static_cast<size_t>(i)] += sums[static_cast<size_t>(i + half)];
+  T sum = sums[0];
+  for (int64_t k = whole; k < depth; ++k)
+    sum = std::fma(x(k), y(k), sum);
+  return sum;
+}
+
+template <class T>
+void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd) {
+  const int64_t strideA = (transA ? x.rows : x.depth) + x.extraA,
+                strideB = (transB ? x.depth : x.columns) + x.extraB;
+  const int64_t rowsA = transA ? x.depth : x.rows, rowsB = transB ? x.columns : x.depth;
+  auto extent = [](int64_t rows, int64_t stride, int64_t extra) {
+    return rows ? std::max<int64_t>(0, rows * stride - extra) : 0;
+  };
+  const int64_t eachA = rowsA * strideA, eachB = rowsB * strideB, strideC = x.columns + x.extraC;
+  Guarded<T> a(static_cast<size_t>(extent(rowsA * x.batch, strideA, x.extraA)), atEnd);
+  Guarded<T> b(static_cast<size_t>(extent(rowsB * x.batch, strideB, x.extraB)), atEnd);
+  Guarded<T> c(static_cast<size_t>(extent(x.rows * x.batch, strideC, x.extraC)), atEnd);
+  std::mt19937 random(static_cast<unsigned>(x.rows * 131 + x.columns * 17 + x.depth));
+  std::uniform_real_distribution<T> draw(-1, 1);
+  for (int64_t i = 0; i < extent(rowsA * x.batch, strideA, x.extraA); ++i)
+    a.data[i] = draw(random);
+  for (int64_t i = 0; i < extent(rowsB * x.batch, strideB, x.extraB); ++i)
+    b.data[i] = draw(random);
+  const T poison = std::numeric_limits<T>::signaling_NaN();
+  for (int64_t i = 0; i < extent(x.rows * x.batch, strideC, x.extraC); ++i)
+    c.data[i] = poison;
+
+  Problem p{};
+  p.a = a.data, p.b = b.data, p.c = hasEpilogue ? nullptr : c.data;
+  p.rows = x.rows, p.columns = x.columns, p.depth = x.depth;
+  p.strideA = strideA, p.strideB = strideB, p.strideC = strideC;
+  p.blockRows = x.blockRows, p.blockColumns = x.blockColumns;
+  p.batchAxes = 1, p.batchExtent[0] = x.batch;
+  p.batchA[0] = eachA, p.batchB[0] = eachB, p.batchC[0] = x.rows * strideC;
+  Sink sink{&p, c.data};
+  uint64_t values[2] = {0, reinterpret_cast<uint64_t>(&sink)};
+  p.epilogue = copyBlocks<T>, p.values = values, p.slot = 0, p.epilogueScratch = 64;
+  const int64_t scratchBytes =
+      64 + kPanelBytes + kRowsOfABytes + resultBytes(x.blockRows, x.blockColumns, sizeof(T));
+  Guarded<uint8_t> scratch(static_cast<size_t>(scratchBytes));
+  const int64_t programs = x.batch * ((x.rows + x.blockRows - 1) / x.blockRows) *
+                           ((x.columns + x.blockColumns - 1) / x.blockColumns);
+  // In three ranges, as several threads would.
+  for (int64_t i = 0; i < 3; ++i)
+    body(&p, programs * i / 3, programs * (i + 1) / 3, scratch.data);
+
+  for (int64_t q = 0; q < x.batch; ++q)
+    for (int64_t r = 0; r < x.rows; ++r)
+      for (int64_t j = 0; j < x.columns; ++j) {
+        auto ofA = [&](int64_t k) {
+          return a.data[q * eachA + (transA ? k * strideA + r : r * strideA + k)];
+        };
+        auto ofB = [&](int64_t k) {
+          return b.data[q * eachB + (transB ? j * strideB + k : k * strideB + j)];
+        };
+        const bool isDot =
+            !transA && (x.rows <= 4 || x.columns <= 4) && (transB || (x.columns == 1 && strideB == 1));
+        T sum = 0;
+        if (isDot)
+          sum = dot(ofA, ofB, x.depth, lanes, sum);
+        else
+          for (int64_t k = 0; k < x.depth; ++k)
+            sum = std::fma(ofA(k), ofB(k), sum);
+        const T is = c.data[q * x.rows * strideC + r * strideC + j];
+        ASSERT_EQ(std::memcmp(&is, &sum, sizeof sum), 0)
+            << x.rows << "x" << x.columns << "x" << x.depth << " batch " << x.batch << (transA ? " At" : "")
+            << (transB ? " Bt" : "") << (hasEpilogue ? " epilogue" : "") << " at " << q << ", " << r << ", "
+            << j << ": " << is << " instead of " << sum;
+      }
+  // Padding between rows is not written.
+  for (int64_t r = 0; r + 1 < x.rows * x.batch; ++r)
+    for (int64_t j = x.columns; j < strideC; ++j)
+      ASSERT_TRUE(std::isnan(c.data[r * strideC + j]));
+}
+
+template <class T> void checkAll(const char *dtype, const std::vector<Case> &cases) {
+  for (const std::string &entry : levels) {
+    const std::string level = entry.substr(0, 2);
+    if (!runs(level)) {
+      std::printf("not executed: this processor lacks %s\n", level.c_str());
+      continue;
+    }
+    void *library = dlopen(entry.substr(3).c_str(), RTLD_NOW);
+    ASSERT_TRUE(library) << dlerror();
+    for (bool transA : {false, true})
+      for (bool transB : {false, true}) {
+        const std::string name =
+            std::string("tsr.p.") + dtype + "." + (transA ? "t" : "n") + (transB ? "t" : "n");
+        auto body = reinterpret_cast<Body>(dlsym(library, name.c_str()));
+        ASSERT_TRUE(body) << name;
+        for (const Case &x : cases)
+          for (bool hasEpilogue : {false, true})
+            for (bool atEnd : {false, true}) {
+              SCOPED_TRACE(level + " " + name);
+              check<T>(body, (level == "v4" ? 64 : 32) / int64_t(sizeof(T)), x, transA, transB, hasEpilogue,
+                       atEnd);
+              if (testing::Test::HasFatalFailure()) return;
+            }
+      }
+  }
+}
+
+std::vector<Case> edges() {
+  std::vector<Case> cases;
+  for (int64_t rows : {1, 2, 5, 7, 49})
+    for (int64_t columns : {1, 4, 17, 33, 64, 65})
+      for (int64_t depth : {0, 1, 19, 64})
+        cases.push_back({rows, columns, depth, 1, 3, 2});
+  for (int64_t rows : {0, 1, 3, 8, 12, 31, 48, 97})
+    cases.push_back({rows, 129, 67, 0, 0, 0, 2});
+  cases.push_back({5, 0, 3});
+  for (int64_t n : {1, 3, 4, 5}) // vectors and few columns, without gaps
+    cases.push_back({n, 131, 77}), cases.push_back({131, n, 77, 0, 0, 0, 2});
+  for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
+    cases.push_back({n, n, n, 0, 0, 0, 7});
+  return cases;
+}
+std::vector<Case> large() {
+  return {
+      {70, 70, 1031}, {1, 1000, 1029},      {9, 200, 2051, 1, 1, 1},   {33, 150, 1100},
+      {1, 4200, 37},  {129, 65, 530, 0, 5}, {600, 66, 20, 0, 0, 0, 1}, {100, 300, 80, 0, 0, 0, 1, 96, 256},
+      {50, 260, 300}};
+}
+
+} // namespace
+
+TEST(Body, F32AtEdges) { checkAll<float>("f32", edges()); }
+TEST(Body, F64AtEdges) { checkAll<double>("f64", edges()); }
+TEST(Body, F32InBlocks) { checkAll<float>("f32", large()); }
+TEST(Body, F64InBlocks) { checkAll<double>("f64", large()); }
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i)
+    levels.emplace_back(argv[i]);
+  return levels.empty() ? 2 : RUN_ALL_TESTS();
+}

@@ -1,0 +1,56 @@
+"""The objects of micro-kernels: they are what the generator writes again, and the loop of each has the multiply-adds of
+its register block, no access to the stack and no call.
+
+usage: kernels_test.py GENERATOR OBJDUMP FOLDER LEVEL
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+generator, objdump, folder, level = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
+failures = []
+
+
+def expect(condition, message):
+    if not condition:
+        failures.append(message)
+
+
+with tempfile.TemporaryDirectory() as again:
+    subprocess.run([generator, level, again], check=True)
+    names = sorted(p.name for p in pathlib.Path(again).glob("*.o"))
+    expect(names, "the generator wrote nothing")
+    for name in names:
+        expect((pathlib.Path(again) / name).read_bytes() == (folder / name).read_bytes(), f"{name} differs when it is generated again")
+
+
+def loops(instructions):
+    """The bodies of innermost loops: from the target of a backward jump to the jump."""
+    for at, (address, text) in enumerate(instructions):
+        jump = re.match(r"j\w+\s+0x([0-9a-f]+)", text)
+        if jump and int(jump[1], 16) <= address:
+            body = [t for a, t in instructions[: at + 1] if a >= int(jump[1], 16)]
+            yield body
+
+
+kernels = 0
+for name in names:
+    text = subprocess.run([objdump, "-d", "--no-show-raw-insn", folder / name], check=True, capture_output=True, text=True).stdout
+    for function, block in re.findall(r"^[0-9a-f]+ <(tsr\.mk\.[^>]+)>:\n((?:.+\n)*)", text, re.M):
+        instructions = [(int(a, 16), t.strip()) for a, t in re.findall(r"^\s*([0-9a-f]+):\s+(.*)$", block, re.M)]
+        rows, vectors = map(int, re.search(r"(\d+)x(\d+)$", function).groups())
+        multiplies_of_loop = rows * vectors * (2 if vectors == 1 else 4)  # unrollOf in MicroKernels.cpp
+        kernels += 1
+        expect(not any(t.startswith("call") for _, t in instructions), f"{function} calls")
+        counts = []
+        for body in loops(instructions):
+            multiplies = sum(t.startswith("vfmadd") for t in body)
+            counts.append(multiplies)
+            expect(not any("%rsp" in t for t in body), f"{function} accesses the stack in a loop")
+            expect(sum(t.startswith(("vmul", "vadd")) for t in body) == 0, f"{function} multiplies or adds apart")
+        expect(multiplies_of_loop in counts, f"{function}: no loop has {multiplies_of_loop} multiply-adds, but {counts}")
+expect(kernels >= 12, f"only {kernels} micro-kernels")
+print("\n".join(failures) or f"{kernels} micro-kernels of {level}")
+sys.exit(bool(failures))
