@@ -11,8 +11,8 @@ namespace tessera::frontend {
 /// function; builtin functions and implicit iterators are not.
 std::vector<FreeName> freeNames(ast::Stmt &function);
 
-/// Returns, for each value of the function's first `return`, the parameter that it is if it is one at all, also
-/// under another name (`r = x`); "" if that depends on what is called or on a branch.
+/// Returns, for each value of the function's first `return`, the parameter that it is if it is one at all,
+/// also under another name (`r = x`); "" if that depends on what is called or on a branch.
 std::vector<std::string> returnedParameters(const ast::Stmt &function);
 
 } // namespace tessera::frontend
