@@ -111,6 +111,23 @@ Value TileLowering::loadNeighbours(Type element, const Gathered &g, int64_t lane
   return branch.getResult(0);
 }
 
+/// Part of a row that is chosen by an index: nearly all vectors of nearly all rows are inside the tensor.
+Value TileLowering::loadRow(const Window &w, Indices at, int64_t lanes) {
+  if (lanes <= 1 || !w.isContiguous() || isPacked(w.view.element)) return loadWindow(w, at, lanes, {false});
+  Present part = presentPart(w);
+  if (!isConstantIntValue(part.lower.back(), 0)) return loadWindow(w, at, lanes, {false});
+  Value last = b_.createOrFold<arith::AddIOp>(at.back(), constant(lanes));
+  Value isWhole =
+      both(part.row, arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, last, part.upper.back()));
+  auto branch = scf::IfOp::create(b_, vectorOf(w.view.element, lanes), isWhole, true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(b_, loadWindow(w, at, lanes, {true}));
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(b_, loadWindow(w, at, lanes, {false}));
+  return branch.getResult(0);
+}
+
 /// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors if all of them are
 /// inside the tensor.
 Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes) {
@@ -132,7 +149,7 @@ Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes)
     return branch.getResult(0);
   }
   Gathered g = gather();
-  if (g.window && !g.at.empty()) return loadWindow(*g.window, g.at, lanes, {false});
+  if (g.window && !g.at.empty()) return loadRow(*g.window, g.at, lanes);
   if (g.window) { // one element
     Value inside = inRange(g.window->view, g.window->starts);
     return load(view.element, elementAddress(g.window->view, g.window->starts), 0, inside);
