@@ -157,7 +157,14 @@ Value TileLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t 
 Value TileLowering::evaluateMask(tile::MaskOp op, Indices at, int64_t lanes, Mode mode) {
   Value inner = evaluate(op.getInput(), at, lanes, mode);
   if (mode.inside) return inner;
-  Value inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
+  Value inside;
+  if (lanes > 1 && tile::tileType(op.getResult()).getShape().back() == 1) { // a column
+    Vec<Value> lower = mappedScalars(op.getLower()), upper = mappedScalars(op.getUpper());
+    Value row = rangeMask(at.back(), lower.back(), upper.back(), 0);
+    inside = intervalMask(Indices(lower).drop_back(), Indices(upper).drop_back(), at.drop_back(), lanes, row);
+  } else {
+    inside = boundsMask(op.getLower(), op.getUpper(), at, lanes);
+  }
   return arith::SelectOp::create(b_, inside, inner, splat(scalar(op.getFill()), lanes));
 }
 

@@ -4,6 +4,7 @@
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/Transforms/IndexBounds.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
@@ -156,19 +157,60 @@ void TileLowering::compute(Operation *op) {
   if (callRead(op, p)) return;
   Part part = partToCompute(op);
   part.vectors = vectorsFor(op->getResult(0));
-  nestPart(p.shape, lanesFor(op->getOperands(), op->getResult(0).getType()), part,
-           [&](Indices at, int64_t lanes, Mode mode) {
-             storePlace(p, evaluateElementwise(op, at, lanes, mode), at);
-           });
+  const int64_t lanes = lanesFor(op->getOperands(), op->getResult(0).getType());
+  auto body = [&](Indices at, int64_t width, Mode mode) {
+    storePlace(p, evaluateElementwise(op, at, width, mode), at);
+  };
+  const bool isWholeColumn = part.ends.empty() || isConstantIntValue(part.ends.back(), 1);
+  if (lanes <= 1 || part.interior || !isWholeColumn || !isColumn(op->getResult(0), /*isRoot=*/true))
+    return nestPart(p.shape, lanes, part, body);
+  if (!part.ends.empty()) part.ends.pop_back();
+  nestPart(ArrayRef(p.shape).drop_back(), columnLanes(p.shape, lanes), part,
+           [&](Indices at, int64_t width, Mode mode) { body(inColumn(at), width, mode); });
+}
+
+/// Is the last of several axes one element long, and are its values computed from memory where the elements
+/// along the axis before it are neighbours?
+bool TileLowering::isColumn(Value v, bool isRoot) {
+  if (!tile::isTile(v)) return true;
+  auto shape = tile::tileType(v).getShape();
+  if (shape.size() < 2 || shape.back() != 1) return false;
+  Operation *op = v.getDefiningOp();
+  if (tile::inMemory(v) && !isRoot) return true;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return cast<DenseElementsAttr>(constant.getValue()).isSplat();
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) return !tile::isTile(broadcast.getInput());
+  if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+    return static_cast<size_t>(expand.getAxis()) + 1 == shape.size() && tile::inMemory(expand.getInput());
+  return tile::isElementwise(op) && !isa<tile::RandOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isColumn(operand); });
+}
+
+int64_t TileLowering::columnLanes(ArrayRef<int64_t> shape, int64_t lanes) {
+  return std::min<int64_t>(lanes, llvm::bit_floor(static_cast<uint64_t>(shape[shape.size() - 2])));
+}
+
+SmallVector<Value> TileLowering::inColumn(Indices at) {
+  Vec<Value> index(at);
+  index.push_back(constant(0));
+  return index;
 }
 
 void TileLowering::assign(Value v, const Place &p, Operation *at) {
   if (tile::inMemory(v) && place(v).offset == p.offset) return;
   Vec<Value> ends = observedEnds(v, at);
+  const int64_t lanes = lanesFor(v);
+  const bool isWholeColumn = ends.empty() || !ends.back() || isConstantIntValue(ends.back(), 1);
+  const bool column = lanes > 1 && isWholeColumn && isColumn(v);
+  if (column && !ends.empty()) ends.pop_back();
   versioned(insideCondition(ValueRange(v)), [&](Mode mode) {
-    nest(
-        p.shape, lanesFor(v),
-        [&](Indices index, int64_t lanes) { storePlace(p, evaluate(v, index, lanes, mode), index); }, ends);
+    auto body = [&](Indices index, int64_t width) { storePlace(p, evaluate(v, index, width, mode), index); };
+    if (column)
+      nest(
+          ArrayRef(p.shape).drop_back(), columnLanes(p.shape, lanes),
+          [&](Indices index, int64_t width) { body(inColumn(index), width); }, ends);
+    else
+      nest(p.shape, lanes, body, ends);
   });
 }
 

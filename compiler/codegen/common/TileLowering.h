@@ -305,6 +305,10 @@ protected:
   Value address(Value base, Value elementIndex, Type element);
   void compute(Operation *);
   void computeWords(llvm::ArrayRef<tile::RandOp>);
+  /// Tiles [.., n, 1]: vectors of them are elements along the axis before the last.
+  bool isColumn(Value v, bool isRoot = false);
+  int64_t columnLanes(llvm::ArrayRef<int64_t> shape, int64_t lanes);
+  Vec<Value> inColumn(Indices at);
   /// Stores the value of `v` to the place where `at` needs it.
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);

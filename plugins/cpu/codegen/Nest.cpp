@@ -124,6 +124,7 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
   }
   const int64_t step = shape.back() % (part.vectors * lanes) ? lanes : part.vectors * lanes;
   Value end = part.ends.back(), whole = wholeVectors(end, step, part.inside);
+  Value single = step > lanes ? wholeVectors(end, lanes, part.inside) : Value();
   Vec<Value> at;
   std::function<void(size_t)> axis = [&](size_t depth) {
     auto inner = [&](Value i, llvm::function_ref<void()> then) {
@@ -133,13 +134,15 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
     };
     if (depth + 1 < shape.size())
       return loop(0, shape[depth], 1, [&](Value i) { inner(i, [&] { axis(depth + 1); }); }, part.ends[depth]);
-    for (bool inside : {true, false}) {
-      const int64_t width = inside ? step : lanes;
-      auto line = scf::ForOp::create(b_, inside ? constant(0) : whole, inside ? whole : end, constant(width));
+    auto line = [&](Value from, Value to, int64_t width, Mode mode) {
+      auto loop = scf::ForOp::create(b_, from, to, constant(width));
       OpBuilder::InsertionGuard guard(b_);
-      b_.setInsertionPointToStart(line.getBody());
-      inner(line.getInductionVar(), [&] { body(at, width, {inside}); });
-    }
+      b_.setInsertionPointToStart(loop.getBody());
+      inner(loop.getInductionVar(), [&] { body(at, width, mode); });
+    };
+    line(constant(0), whole, step, {true});
+    if (single) line(whole, single, lanes, {true});
+    line(single ? single : whole, end, lanes, {false});
   };
   axis(0);
 }
