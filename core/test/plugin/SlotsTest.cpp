@@ -46,7 +46,7 @@ struct Two {
   explicit Two(const tsr_backend_api_t &api) : api(api) {
     plugin->name = "slots";
     plugin->info.backend = &this->api;
-    backend = makePluginBackend(plugin, why);
+    backend = makePluginBackend(plugin, "", why);
     a = backend->createContext(0, nullptr, why);
     b = backend->createContext(1, nullptr, why);
   }
