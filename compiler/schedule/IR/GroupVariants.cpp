@@ -71,8 +71,9 @@ KernelNames kernelNames(GroupOp group) {
 
 SmallVector<int64_t> tileOf(GroupOp group, VariantAttr variant) {
   if (variant.getParams().empty()) return SmallVector<int64_t>(group.getTile());
+  const std::optional<VariantBody> body = findBody(kTileBody, group.getKind());
   SmallVector<int64_t> tile;
-  for (const BodyParameter &p : findBody(kTileBody, group.getKind())->parameters)
+  for (const BodyParameter &p : body->parameters)
     tile.push_back(*variant.getParams().getAs<tile::IndexExprAttr>(p.name).getExpr().asConstant());
   return tile;
 }
@@ -113,7 +114,8 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
       if (MaybeError error = text(v.getCost().getExpr(), m.cost))
         return Error{"", m.name + ": cost " + error->message};
     if (v.getBody() != kTileBody && !isLast)
-      for (const BodyParameter &p : findBody(v.getBody(), group.getKind())->parameters)
+      for (const std::optional<VariantBody> of = findBody(v.getBody(), group.getKind());
+           const BodyParameter &p : of->parameters)
         if (MaybeError error = text(v.getParams().getAs<tile::IndexExprAttr>(p.name).getExpr(),
                                     m.params.emplace_back(p.name.str(), "").second))
           return Error{"", m.name + ": parameter " + p.name.str() + ", " + error->message};
