@@ -17,6 +17,7 @@ Checker::Checker(Launch &launch, const Memory &memory)
 void Checker::beginBlock(Block &block) {
   block_ = &block;
   ++serial_;
+  indices_.push_back(block.index());
   lanes_.assign(static_cast<size_t>(block.lanes()), {});
   base_.assign(static_cast<size_t>(block.lanes()), 0);
   seenBlocks_.clear();
@@ -172,7 +173,7 @@ void Checker::race(const Epoch &earlier, const char *was, const char *is, uint64
                      image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
                          std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) +
                          " and " + was + " by lane " + std::to_string(earlier.lane) + " of block " +
-                         std::to_string(isOther ? int64_t(earlier.block) - 1 : block_->index()) + " at " +
+                         std::to_string(indices_[earlier.block - 1]) + " at " +
                          image.site(earlier.site).place() +
                          (isOther ? ": nothing orders the two blocks" : ": no barrier is between them"));
 }
@@ -215,7 +216,8 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
     }
     if (writes) {
       cell.write = now;
-    } else if (cell.reads[0].lane == lane || isOrdered(cell.reads[0], lane, isShared)) {
+    } else if ((cell.reads[0].block == serial_ && cell.reads[0].lane == lane) ||
+               isOrdered(cell.reads[0], lane, isShared)) {
       cell.reads[0] = now;
     } else {
       cell.reads[1] = now;

@@ -72,7 +72,8 @@ private:
   const Memory &memory_;
   const Parameters parameters_;
   Block *block_ = nullptr;
-  uint32_t serial_ = 0; // of the block, from 1
+  uint32_t serial_ = 0;          // of the block, from 1
+  std::vector<int64_t> indices_; // of the blocks, by serial_ - 1
   std::vector<Lane> lanes_;
   Clocks base_; // what every lane has seen
   std::set<uint32_t> seenBlocks_;

@@ -56,9 +56,10 @@ using Conversion = std::variant<LaneExchange, BufferExchange>;
 
 struct ConversionLimits {
   BankModel banks;
-  int64_t bufferBytes = 48 << 10; // more rounds are made rather than a larger buffer
-  int64_t candidates = 4;         // a lane selects among at most so many registers
-  bool shuffles = true;           // false: only renamings stay out of memory
+  int64_t bufferBytes =
+      48 << 10; // more rounds are made rather than a larger buffer, where the layouts share bits of registers
+  int64_t candidates = 4; // a lane selects among at most so many registers
+  bool shuffles = true;   // false: only renamings stay out of memory
 };
 
 /// Plans the conversion of a tile of elements of `elementBytes` (a power of two up to 16). Preconditions:

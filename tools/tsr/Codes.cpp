@@ -171,10 +171,9 @@ constexpr CodeText toolCodes[] = {
      "needed\n"
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
     {"W_VARIANT", "a variant that was chosen does not fit a call",
-     "A mapper, or the text of the IR, pinned a variant of a kernel. Its condition does not hold for the "
-     "sizes "
-     "in the\n"
-     "message, so that the general code of the kernel runs. It is reported once for each module."},
+     "A mapper, or the text of the IR, pinned a variant of a kernel. Its condition does not hold for the\n"
+     "sizes in the message, so that the general code of the kernel runs. It is reported once for each "
+     "kernel."},
     {"W_PLUGIN", "a backend that looked usable is not",
      "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
      "tried. The message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all "

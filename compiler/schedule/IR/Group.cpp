@@ -8,7 +8,7 @@ using namespace tessera::schedule;
 
 namespace {
 /// A tile of f32 of this size would fill the memory of a program.
-constexpr int64_t kMaxTileElements = 1 << 18;
+constexpr int64_t kMostGroupTileElements = 1 << 18;
 } // namespace
 
 static size_t tileRank(GroupKind kind) { return kind == GroupKind::Matmul ? 3 : 2; }
@@ -18,13 +18,13 @@ LogicalResult tessera::schedule::verifyTile(GroupOp group, ArrayRef<int64_t> til
     return group.emitOpError() << "of kind " << stringifyGroupKind(group.getKind()) << " needs tile to have "
                                << tileRank(group.getKind()) << " extents, found " << tile.size();
   for (auto [i, extent] : llvm::enumerate(tile)) {
-    if (extent < 1 || extent > kMaxTileElements)
+    if (extent < 1 || extent > kMostGroupTileElements)
       return group.emitOpError() << "has " << extent << " as extent " << i
-                                 << " of its tile; extents are 1 to " << kMaxTileElements;
+                                 << " of its tile; extents are 1 to " << kMostGroupTileElements;
     for (int64_t other : tile.drop_front(i + 1))
-      if (extent * other > kMaxTileElements)
+      if (extent * other > kMostGroupTileElements)
         return group.emitOpError() << "has a tile of " << extent << "x" << other << " elements; at most "
-                                   << kMaxTileElements << " fit a program";
+                                   << kMostGroupTileElements << " fit a program";
   }
   return success();
 }

@@ -127,6 +127,7 @@ struct Job {
   std::atomic<int64_t> chunksLeft{0};
   std::atomic<bool> outOfMemory{false};
   std::atomic<int> helpers{0}; // called and not yet finished
+  std::atomic<int> workers{1}; // threads that ran a chunk, the caller among them
   Gate finished;
   Clock::time_point called; // when the helpers were
   bool wereAwake = false;
@@ -146,6 +147,7 @@ struct Job {
       runs[i].end = chunks * (i + 1) / threads;
     }
     outOfMemory.store(false, std::memory_order_relaxed);
+    workers.store(1, std::memory_order_relaxed);
     chunksLeft.store(chunks, std::memory_order_release);
   }
 
@@ -175,8 +177,12 @@ struct Job {
 
   /// Claims and runs chunks until none is left.
   void work(size_t self) {
-    for (int64_t chunk; (chunk = claim(self)) >= 0;)
+    bool isCounted = self == 0;
+    for (int64_t chunk; (chunk = claim(self)) >= 0;) {
+      if (!isCounted) workers.fetch_add(1, std::memory_order_relaxed); // before the chunk is finished
+      isCounted = true;
       runChunk(chunk);
+    }
   }
 
   void runChunk(int64_t chunk) {
@@ -239,22 +245,26 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
   double rest = 0;
   const int64_t known = most > 0 ? kernel.expect(values, programs) : 0;
   if (known == INT64_MAX) {
+    const auto begun = Clock::now(); // without what the first launch prepares
     kernel.entry(values, 0, 1, scratch);
     done = 1;
-    rest = static_cast<double>(elapsedPs(start, Clock::now())) * static_cast<double>(programs - 1);
+    rest = static_cast<double>(elapsedPs(begun, Clock::now())) * static_cast<double>(programs - 1);
   } else {
     rest = static_cast<double>(known);
   }
   bool ok = true;
+  int threads = 1;
   const int helpers = most > 0 ? helpersFor(rest, WakeTime::expect(areHelpersAwake(start)), most) : 0;
   if (helpers == 0) {
     kernel.entry(values, done, programs, scratch);
     lastEnd_ = Clock::now();
   } else {
     ok = share(kernel, values, done, programs - done, helpers, rest);
+    // Helpers that came too late count for nothing, or the time of one thread would be overestimated.
+    threads = job_->workers.load(std::memory_order_relaxed);
     lastShared_ = lastEnd_ = Clock::now();
   }
-  if (ok) kernel.remember(values, programs, elapsedPs(start, lastEnd_), helpers + 1);
+  if (ok) kernel.remember(values, programs, elapsedPs(start, lastEnd_), threads);
   return ok;
 }
 

@@ -143,7 +143,7 @@ inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
 /// Creates the backend for what the host asks for: B itself, or B::createVariant(), for a class with
 /// variants.
 template <class B> std::unique_ptr<Backend> createBackend(const tsr_host_info_t *host, std::string &why) {
-  const std::string variant = TSR_HAS(host, tsr_host_info_t, variant) ? host->variant : "";
+  const std::string variant = TSR_HAS(host, tsr_host_info_t, variant) && host->variant ? host->variant : "";
   if (variant.empty()) return std::make_unique<B>();
   if constexpr (requires { B::createVariant(variant, why); }) return B::createVariant(variant, why);
   why = "the plugin has no devices '" + variant + "'";
