@@ -96,7 +96,8 @@ private:
                                             "",
                                             "",
                                             nullptr,
-                                            nullptr};
+                                            nullptr,
+                                            ""};
   tsr_be_backend_t *backend_ = nullptr;
   tsr_be_context_t *context_ = nullptr;
 };
