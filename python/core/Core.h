@@ -176,7 +176,8 @@ void listenToLog();
 
 /// Makes a heap type and adds it to the module under its name.
 PyTypeObject *addType(PyObject *module, PyType_Spec &spec, const char *name);
-/// UTF-8 of a str without NUL, where C would see its end; "" and false after raising.
+/// UTF-8 of a str without NUL, where C would see its end. Returns false after raising ts.ArgumentError, for
+/// what is no str TypeError.
 bool text(PyObject *str, std::string &out);
 inline PyObject *none() { return Py_NewRef(Py_None); }
 

@@ -99,9 +99,15 @@ bool text(PyObject *str, std::string &out) {
   }
   Py_ssize_t size = 0;
   const char *bytes = PyUnicode_AsUTF8AndSize(str, &size);
-  if (!bytes) return false;
-  if (std::strlen(bytes) != static_cast<size_t>(size)) {
-    PyErr_Format(PyExc_ValueError, "embedded null character in %R", str);
+  const bool isUtf8 = bytes || !PyErr_ExceptionMatches(PyExc_UnicodeEncodeError);
+  if (!bytes && isUtf8) return false;
+  if (!isUtf8 || std::strlen(bytes) != static_cast<size_t>(size)) {
+    clearError();
+    const Ref shown(PyObject_ASCII(str)); // whose characters are all in UTF-8
+    const char *text = shown ? PyUnicode_AsUTF8AndSize(shown.get(), nullptr) : nullptr;
+    if (text)
+      refuse("E_ARG_TYPE",
+             (isUtf8 ? "embedded null character in " : "no text of UTF-8: ") + std::string(text));
     return false;
   }
   out.assign(bytes, static_cast<size_t>(size));

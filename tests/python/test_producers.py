@@ -230,6 +230,17 @@ class Nonsense(Case):
         self.refused("E_ARG_DLPACK", lambda: add(one, one), "has been used")
 
 
+class Texts(Case):
+    def test_texts_that_c_has_not(self):
+        """With a NUL, or with half of a surrogate pair."""
+        x = floats()
+        for text in ("y\0", "\0", "\udcff"):
+            for call in (lambda: add(x, **{text: x}), lambda: ts.runtime.select_backend(text), lambda: ts.runtime.set_mapper(text)):
+                with self.subTest(text), self.assertRaises(ts.ArgumentError) as raised:
+                    call()
+                self.assertEqual(raised.exception.code, "E_ARG_TYPE")
+
+
 @unittest.skipUnless(HAS_TORCH, "torch is not installed")
 class Torch(Case):
     def test_attributes(self):
