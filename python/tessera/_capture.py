@@ -70,10 +70,21 @@ def scope_of(function: types.FunctionType, frame: types.FrameType | None) -> dic
     return {name: value for name, value in frame.f_locals.items() if literal(value) is not None}
 
 
+def _def_line(lines: list[str], start: int) -> int:
+    """The line of the `def` that belongs to the decorators that begin at line `start`."""
+    import tokenize
+    try:
+        for token in tokenize.generate_tokens(iter(lines[start - 1:]).__next__):
+            if token.type == tokenize.NAME and token.string == "def":
+                return start - 1 + token.start[0]
+    except (tokenize.TokenError, SyntaxError, StopIteration):
+        pass  # the compiler's parser says what is wrong
+    return start
+
+
 def read(function: types.FunctionType, decorator: str = "") -> Definition:
     """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
     import linecache
-    import re
     code = function.__code__
     file, start = code.co_filename, code.co_firstlineno  # of the first decorator
     linecache.checkcache(file)
@@ -81,11 +92,11 @@ def read(function: types.FunctionType, decorator: str = "") -> Definition:
     if len(lines) < start:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
-    begins = re.compile(rf"\s*def\s+{code.co_name}\b")
-    line = next((at for at in range(start, len(lines) + 1) if begins.match(lines[at - 1])), start)
+    line = _def_line(lines, start)
     text = "".join(lines[line - 1:])
     name, size, names, returns = _core.read_definition(text, file, line)
-    if name != code.co_name:
+    body = min((at for _, _, at in code.co_lines() if at and at > start), default=line)
+    if name != code.co_name or line > body:
         raise CompileError(f"{file}:{line}: expected the definition of '{code.co_name}', found '{name}'; "
                            "the file has changed since it was imported", "E_NO_SOURCE", "import it again")
     return Definition(function, decorator, "".join(lines[start - 1:line - 1]), text.encode()[:size].decode(), file, line, names, returns)

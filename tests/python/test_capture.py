@@ -138,6 +138,23 @@ class Capture(unittest.TestCase):
         space["f"](x)
         np.testing.assert_array_equal(x, 2)
 
+    def test_text_in_a_decorator_looks_like_a_definition(self):
+        text = 'def note(text):\n    return lambda f: f\n@ts.jit\n@note("""\ndef f(x):\n    return x * 100\n""")\ndef f(x):\n    return x * 2\n'
+        linecache.cache["<cell 2>"] = (len(text), None, text.splitlines(True), "<cell 2>")
+        space = {"ts": ts}
+        exec(compile(text, "<cell 2>", "exec"), space)
+        np.testing.assert_array_equal(space["f"](np.ones(3, "f4")), 2)
+
+    def test_a_definition_that_moved_is_refused(self):
+        lines = ["class A:", "    @ts.jit", "    def f(x):", "        return x * 2", "", "",
+                 "class B:", "    @ts.jit", "    def f(x):", "        return x * 100"]
+        space = {"ts": ts}
+        exec(compile("\n".join(lines), "<cell 3>", "exec"), space)
+        moved = [line + "\n" for line in ["", "", "", *lines[6:]]]  # without A
+        linecache.cache["<cell 3>"] = (1, None, moved, "<cell 3>")
+        with self.assertRaisesRegex(ts.CompileError, "E_NO_SOURCE"):
+            space["A"].f(np.ones(3, "f4"))
+
     def test_text_without_linecache(self):
         space = {"ts": ts}
         exec(compile("@ts.jit\ndef f(x):\n    return x\n", "<nowhere>", "exec"), space)
