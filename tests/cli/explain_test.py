@@ -51,7 +51,7 @@ ELSEWHERE = {
     "E_NO_COMPILER": "tests/cli/backends_test.py",
     "E_NO_SOURCE": "tests/python/test_capture.py",
     "E_PROGRAM": "tools/tsr/Session.cpp",
-    "E_VARIANT": "tests/cli/variants_test.py",
+    "E_VARIANT": "core/test/VariantsTest.cpp",
     "E_UNKNOWN_KERNEL": "compiler/frontend/test/CasesTest.cpp",
     "W_CODEGEN_PLUGIN": "compiler/codegen/test/PluginTargetTest.cpp",
     "W_PLUGIN": "core/test/plugin/ProfilesTest.cpp",
