@@ -120,8 +120,9 @@ bool describeReturns(Code &code, PyObject *names) {
     if (found == arguments.end() && !wanted.empty()) found = is(wanted, TSR_ARG_TENSOR);
     if (found == arguments.end()) {
       raiseNamed("UnsupportedError", "E_UNIMPLEMENTED",
-                 "value " + std::to_string(i) + " that is returned is a parameter under another name",
-                 "return the parameter by its own name");
+                 "value " + std::to_string(i) +
+                     " that is returned is a parameter under another name, or not in every return",
+                 "return the parameter by its own name, the same one in each return of the function");
       return false;
     }
     code.returned->push_back(static_cast<int>(found - arguments.begin()));

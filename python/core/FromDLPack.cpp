@@ -84,14 +84,22 @@ int dtypeOfTorch(PyObject *dtype) {
                                                      {"uint64", TSR_DTYPE_U64},
                                                      {"float8_e4m3fn", TSR_DTYPE_FP8_E4M3},
                                                      {"float8_e5m2", TSR_DTYPE_FP8_E5M2}};
-  static const auto known = [&] {
-    std::array<PyObject *, std::size(kNames)> objects{}; // null: this version has no such dtype
+  // Filled under the interpreter's lock, not by a static initialiser: a thread that waits for one holds that
+  // lock, and the initialiser may give it up. Two threads that fill it find the same objects.
+  static std::array<PyObject *, std::size(kNames)> known{}; // null: this version has no such dtype
+  static bool isFilled = false;
+  if (!isFilled) {
     const Ref torch(PyImport_ImportModule("torch"));
-    for (size_t i = 0; torch && i < objects.size(); ++i)
-      if (!(objects[i] = PyObject_GetAttrString(torch.get(), kNames[i].first))) clearError();
-    if (!torch) clearError();
-    return objects;
-  }();
+    if (!torch) return clearError(), -1;
+    for (size_t i = 0; i < known.size(); ++i) {
+      const Ref found(PyObject_GetAttrString(torch.get(), kNames[i].first));
+      if (!found)
+        clearError();
+      else if (!known[i])
+        known[i] = Py_NewRef(found.get());
+    }
+    isFilled = true;
+  }
   const auto found = std::ranges::find(known, dtype);
   return found == known.end() ? -1 : kNames[found - known.begin()].second;
 }
@@ -103,6 +111,7 @@ bool readInts(PyObject *tuple, int count, int64_t *out) {
     PyObject *item = PyTuple_GetItem(tuple, i);
     if (!PyLong_CheckExact(item)) return false;
     out[i] = PyLong_AsLongLong(item);
+    if (out[i] == -1 && PyErr_Occurred()) return clearError(), false;
   }
   return true;
 }

@@ -152,6 +152,20 @@ def halved(x: ts.Tensor[..., "2*D", ts.f32], w: ts.Tensor["D", ts.f32]) -> ts.Te
     return (x[..., :D] + x[..., D:]) * w
 
 
+@ts.jit
+def other_return(x, y):
+    if x.ndim == 2:
+        return x, y * 2
+    return y, x * 2
+
+
+@ts.jit
+def other_return_first(x, y):
+    if x.ndim == 1:
+        return x, y * 2
+    return y, x * 2
+
+
 class Calls(unittest.TestCase):
     def test_any_number_of_dims(self):
         w = floats(3)
@@ -227,6 +241,11 @@ class Calls(unittest.TestCase):
         for function in (parameter_first, parameter_last):
             with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED(.|\n)*return the parameter by its own name"):
                 function(x)
+
+    def test_returns_of_different_parameters_are_refused(self):
+        for function in (other_return, other_return_first):
+            with self.assertRaisesRegex(ts.UnsupportedError, "E_UNIMPLEMENTED(.|\n)*in each return"):
+                function(floats(3), floats(3))
 
     def test_extents_that_depend_on_each_other(self):
         """Dims of their own do not say that one extent is four times another: the code is for the values of the call."""

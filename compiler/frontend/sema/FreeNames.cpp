@@ -93,27 +93,49 @@ std::vector<FreeName> freeNames(ast::Stmt &function) { return Names().of(functio
 
 namespace {
 
-/// Follows which parameter each name is, up to the first return, nested functions aside.
+/// Follows which parameter each name is, and what the returns of a function say, nested functions aside.
 class Parameters {
 public:
   explicit Parameters(const ast::Stmt &function) {
     for (const ast::Parameter &p : function.parameters)
       is_[p.name] = p.name;
-    found_ = walk(function.body);
+    walk(function.body);
   }
 
-  /// The first return; null if there is none.
-  const ast::Stmt *found() const { return found_; }
+  /// By position, the parameter that every return gives back; "" for other values, and where returns differ.
+  const std::vector<std::string> &returned() const { return returned_; }
+
+private:
   /// The parameter that an expression is if it is one at all; "" if that is not followed.
   std::string of(const ast::Expr &value) const {
     const auto known = value.kind == ast::Expr::Name ? is_.find(value.text) : is_.end();
     return known == is_.end() || known->second == kNew ? "" : known->second;
   }
 
-private:
-  const ast::Stmt *walk(const ast::Block &block) {
+  void add(const ast::Stmt &statement) {
+    if (!statement.value || statement.value->kind == ast::Expr::None) return;
+    std::vector<std::string> values;
+    const ast::Expr &value = *statement.value;
+    if (value.kind == ast::Expr::Tuple || value.kind == ast::Expr::List)
+      for (const ast::ExprPtr &item : value.items)
+        values.push_back(of(*item));
+    else
+      values.push_back(of(value));
+    if (!std::exchange(hasReturn_, true)) {
+      returned_ = std::move(values);
+      return;
+    }
+    const size_t longest = std::max(returned_.size(), values.size());
+    returned_.resize(longest);
+    values.resize(longest);
+    for (size_t i = 0; i < longest; ++i)
+      if (returned_[i] != values[i]) returned_[i].clear();
+  }
+
+  /// Does the block end in a return?
+  bool walk(const ast::Block &block) {
     for (const ast::Stmt &s : block) {
-      if (s.kind == ast::Stmt::Return) return &s;
+      if (s.kind == ast::Stmt::Return) return add(s), true;
       if (s.kind == ast::Stmt::Function) continue;
       if (s.kind == ast::Stmt::Assign)
         for (const ast::ExprPtr &target : s.targets)
@@ -122,11 +144,13 @@ private:
         assign(*s.targets[0], nullptr);
       const std::map<std::string, std::string> before = is_;
       for (const ast::Block *inner : {&s.body, &s.orelse}) {
-        if (const ast::Stmt *found = walk(*inner)) return found;
-        merge(before);
+        if (walk(*inner))
+          is_ = before; // what follows is not run after it
+        else
+          merge(before);
       }
     }
-    return nullptr;
+    return false;
   }
 
   void assign(const ast::Expr &target, const ast::Expr *value) {
@@ -156,22 +180,14 @@ private:
 
   static constexpr const char *kNew = "+"; // the value of an operator
   std::map<std::string, std::string> is_;
-  const ast::Stmt *found_;
+  bool hasReturn_ = false;
+  std::vector<std::string> returned_;
 };
 
 } // namespace
 
 std::vector<std::string> returnedParameters(const ast::Stmt &function) {
-  std::vector<std::string> out;
-  const Parameters parameters(function);
-  const ast::Stmt *found = parameters.found();
-  if (!found || !found->value || found->value->kind == ast::Expr::None) return out;
-  if (found->value->kind == ast::Expr::Tuple || found->value->kind == ast::Expr::List)
-    for (const ast::ExprPtr &item : found->value->items)
-      out.push_back(parameters.of(*item));
-  else
-    out.push_back(parameters.of(*found->value));
-  return out;
+  return Parameters(function).returned();
 }
 
 } // namespace tessera::frontend

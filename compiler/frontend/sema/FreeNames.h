@@ -11,8 +11,9 @@ namespace tessera::frontend {
 /// function; builtin functions and implicit iterators are not.
 std::vector<FreeName> freeNames(ast::Stmt &function);
 
-/// Returns, for each value of the function's first `return`, the parameter that it is if it is one at all,
-/// also under another name (`r = x`); "" if that depends on what is called or on a branch.
+/// Returns, for each value that the function returns, the parameter that it is if it is one at all, also
+/// under another name (`r = x`); "" if that depends on what is called, on a branch, or on which `return` is
+/// taken. If returns have different numbers of values, as many as the longest one.
 std::vector<std::string> returnedParameters(const ast::Stmt &function);
 
 } // namespace tessera::frontend

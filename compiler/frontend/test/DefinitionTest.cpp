@@ -93,7 +93,11 @@ TEST(Definition, NamesTheParametersThatItReturns) {
            {"if C:\n        x = x + y\n    return x", {"x"}},
            {"if C:\n        x = y\n    return x", {""}},
            {"for z in y: pass\n    return z", {""}},
-           {"[a, b] = (y, z)\n    return a, b", {"y", "x"}}})
+           {"[a, b] = (y, z)\n    return a, b", {"y", "x"}},
+           {"if C: return x, y * 2\n    return y, x * 2", {"", ""}},
+           {"if C: return x, y\n    else: return x, x + y", {"x", ""}},
+           {"if C:\n        x = y\n        return x\n    return y", {"y"}},
+           {"if C: return x\n    return x, y * 2, y", {"x", "", ""}}})
     EXPECT_EQ(read(head + statement).definition.returns, returns) << statement;
 }
 
