@@ -65,7 +65,7 @@ const dlpack::Exchange *exchangeOf(PyTypeObject *type) {
   }
   auto *header = static_cast<const dlpack::ExchangeHeader *>(table);
   while (header && header->major != dlpack::kMajor)
-    header = header->previous; // a library may publish the tables of earlier versions behind its newest one
+    header = header->previous; // a library may publish the tables of earlier versions after its newest one
   auto *found = reinterpret_cast<const dlpack::Exchange *>(header);
   return found && (found->view || found->exportTensor) ? found : nullptr;
 }
