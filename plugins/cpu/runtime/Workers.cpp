@@ -132,9 +132,10 @@ struct Job {
   Clock::time_point called; // when the helpers were
   bool wereAwake = false;
 
-  /// For the programs from `first` on, in at most `most` chunks, for `threads` threads.
+  /// For the programs from `first` on, in at most `most` chunks, for `threads` threads. `areAwake`: whether
+  /// the helpers that are about to be called still look for work.
   void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t first, int64_t count, int threads,
-               int64_t most) {
+               int64_t most, bool areAwake) {
     entry = kernel.entry;
     values = launchValues;
     scratchBytes = kernel.scratchBytes;
@@ -148,6 +149,8 @@ struct Job {
     }
     outOfMemory.store(false, std::memory_order_relaxed);
     workers.store(1, std::memory_order_relaxed);
+    called = Clock::now();
+    wereAwake = areAwake;
     chunksLeft.store(chunks, std::memory_order_release);
   }
 
@@ -168,10 +171,11 @@ struct Job {
 
   /// The work of a called helper.
   void help(size_t self) {
+    // acquire: sees everything that prepare() wrote
+    const bool isLate = chunksLeft.load(std::memory_order_acquire) == 0;
     WakeTime::measured(wereAwake, elapsedPs(called, Clock::now()));
     DefaultFloats floats;
-    // acquire: sees everything that prepare() wrote
-    if (chunksLeft.load(std::memory_order_acquire) > 0) work(self);
+    if (!isLate) work(self);
     helpers.fetch_sub(1, std::memory_order_release);
   }
 
@@ -205,9 +209,8 @@ bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int6
     job_ = std::make_shared<Job>();
   Job &job = *job_;
   job.prepare(kernel, values, first, count, helpers + 1,
-              static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)));
-  job.called = Clock::now();
-  job.wereAwake = areHelpersAwake(job.called);
+              static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)),
+              areHelpersAwake(Clock::now()));
   {
     const SignalMask mask; // this may be a thread of the program, and workers inherit its signal mask
     try {
