@@ -164,6 +164,7 @@ from tessera.op import (
     relu as relu,
     repeat as repeat,
     rms_norm as rms_norm,
+    roll as roll,
     scatter as scatter,
     scatter_elements as scatter_elements,
     scatter_nd as scatter_nd,

@@ -249,6 +249,10 @@ def products():
         yield function(f"graph/matmul/shared/{dtype}", {"a": (("B", "M", "K"), dtype), "b": (("K", "N"), dtype)}, "return a @ b, a.T @ a",
                        lambda a, b: (g.matmul(a, b), g.matmul(g.transposed(a), a)), batches)
         yield function(f"graph/matmul/broadcast/{dtype}", {"a": (("B", 1, "M", "K"), dtype), "b": (("H", "K", "N"), dtype)}, "return a @ b", g.matmul, batches)
+    vectors = {"a": (("M", "K"), "f32"), "v": (("K",), "f32"), "w": (("M",), "f32")}
+    yield function("graph/matmul/vectors", vectors, "return a @ v, w @ a, v @ v, ts.matmul(a.T, w)",
+                   lambda a, v, w: (g.matmul(a, v), g.matmul(w, a), g.matmul(v, v), g.matmul(g.transposed(a), w)),
+                   [{d: run[d] for d in "MK"} for run in PRODUCTS])
     yield function("graph/matmul/widen", {"a": (("M", "K"), "bf16"), "b": (("K", "N"), "bf16")}, "return ts.matmul(a, b, dtype=ts.f32)",
                    lambda a, b: g.matmul(a, b, "f32"), PRODUCTS)
 

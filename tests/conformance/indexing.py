@@ -58,6 +58,9 @@ def slices():
     for axis in ("None", "0", "1", "-1", "(0, 2)", "(0, 1, 2)"):
         yield case(f"flip/{axis}", params, f"ts.flip(x, axis={axis})", lambda x, a=eval(axis): np.flip(x, a), SIZES + EMPTY)
     yield case("flip/vector", {"x": (("N",), "i64")}, "ts.flip(x)", lambda x: x[::-1], SIZES + EMPTY[:2])
+    for shift, axis in (("3", "None"), ("-2", "1"), ("7", "(0, -1)"), ("(1, -1)", "(1, 2)"), ("(2, 5)", "(0, 0)"), ("0", "1")):
+        yield case(f"roll/{shift}/{axis}", params, f"ts.roll(x, {shift}, axis={axis})", lambda x, s=eval(shift), a=eval(axis): np.roll(x, s, a), SIZES + EMPTY)
+    yield case("roll/dims", params, "ts.roll(x, (M, -B), (2, 1))", lambda x: np.roll(x, (x.shape[1], -x.shape[0]), (2, 1)), SIZES + EMPTY)
     yield case("slice/pairs", {"x": (("M", 2), "f32")}, "ts.stack([x[:, 0] - x[:, 1], x[:, 0] + x[:, 1]], axis=-1)[:, ::-1]",
                lambda x: np.stack([x[:, 0] + x[:, 1], x[:, 0] - x[:, 1]], -1), SIZES, tolerance={"ulps": 1})
 

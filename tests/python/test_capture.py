@@ -397,7 +397,7 @@ class Capture(unittest.TestCase):
         text = "import tessera as ts\n@ts.jit\ndef f(x): return x + 1.0; y = 2\n@ts.jit\ndef g(x): return x * 3.0\n"
         module = ts.compile(text)
         np.testing.assert_array_equal(module.g(np.ones(3, "f4")), 3)
-        with self.assertRaisesRegex(ts.CompileError, "E_UNSUPPORTED.*one statement per line"):
+        with self.assertRaisesRegex(ts.CompileError, "E_RETURN_PLACE.*nothing runs after a return"):
             module.f(np.ones(3, "f4"))
         text = "import tessera as ts\nfor k in (1.0,):\n    @ts.jit\n    def f(x): return x + 1.0\n    @ts.jit\n    def f(x): return x * 3.0\n"
         np.testing.assert_array_equal(ts.compile(text).f(np.ones(3, "f4")), 3)

@@ -353,6 +353,7 @@ public:
   bool graphNumber(const Value &, Range, const char *what, double &out);
   Value graphInline(const FunctionDecl &, const ast::Expr &);
   Value graphMatmul(Value, Value, bool transA, bool transB, std::optional<DType>, Range); // GraphRules.cpp
+  Value vectorProduct(Value, Value, std::optional<DType>, Range);
   Value graphLaunch(const FunctionDecl &, const ast::Expr &);
   Value graphLaunch(const ModuleData &, const FunctionDecl &, std::vector<std::optional<Value>>,
                     const ast::Expr &);

@@ -186,6 +186,56 @@ Value graphFlip(Elaborator &ctx, GraphCall &a) {
 
 namespace {
 
+/// `x` with its elements `shift` places further along one axis: the last `shift` of them, modulo the extent,
+/// before the others. An extent of 0 counts as 1, so that the modulus is defined.
+Value rolled(Elaborator &ctx, const GraphCall &a, const Value &x, size_t axis, const DimExpr &shift) {
+  const Dims dims = ctx.graphDims(x);
+  std::optional<DimExpr> back = apply("max", dims[axis], DimExpr(1));
+  if (back) back = apply("mod", shift, *back);
+  std::optional<DimExpr> front = back ? subtract(dims[axis], *back) : back;
+  if (!front) return ctx.fail(Code::E_SHAPE, a.loc, "the shift of 'roll' is too long an expression");
+  if (back->constant() == 0) return ctx.graphReshapeTo(x, dims, a.loc);
+  auto part = [&](const DimExpr &start, const DimExpr &extent) {
+    Dims of = dims;
+    of[axis] = extent;
+    std::vector<std::string> starts(dims.size(), "0");
+    starts[axis] = start.text();
+    return ctx.graphBox(x, std::move(of), std::move(starts), {}, a.loc);
+  };
+  GraphCall join{*findFunction("tessera.op", "concat"), a.source, a.loc, {}, {a.locOf(0), a.loc}};
+  join.values.emplace_back(Value::tuple({part(*front, *back), part(DimExpr(0), *front)}));
+  join.values.emplace_back(Value::integer(static_cast<int64_t>(axis)));
+  return graphConcat(ctx, join);
+}
+
+} // namespace
+
+Value graphRoll(Elaborator &ctx, GraphCall &a) {
+  if (a[0].isError() || a[1].isError() || !ctx.graphTensor(a[0], a.locOf(0), 0)) return Value::error();
+  Value x = std::move(a[0]);
+  const Dims dims = ctx.graphDims(x);
+  const bool isRow = !a.given(2) || a[2].kind == Value::None;
+  auto items = [](const Value &v) { return v.kind == Value::Tuple ? v.items : std::vector<Value>{v}; };
+  const std::vector<Value> axes = isRow ? std::vector{Value::integer(0)} : items(a[2]);
+  std::vector<Value> shifts = items(a[1]);
+  if (shifts.size() == 1) shifts.resize(axes.size(), shifts[0]);
+  if (shifts.size() != axes.size())
+    return ctx.fail(Code::E_ARGUMENTS, a.locOf(1),
+                    "'roll' takes one shift, or one for each axis: found " + std::to_string(shifts.size()) +
+                        " for " + std::to_string(axes.size()),
+                    "write ts.roll(x, (1, 2), axis=(0, 1))");
+  if (isRow) x = ctx.graphReshape(std::move(x), Value::integer(-1), a.loc, a.loc);
+  for (size_t i = 0; i < axes.size() && !x.isError(); ++i) {
+    std::optional<int64_t> axis = ctx.graphAxis(axes[i], a.locOf(2), isRow ? 1 : dims.size());
+    std::optional<DimExpr> shift = ctx.graphDimOf(shifts[i], a.locOf(1), "a shift");
+    if (!axis || !shift) return Value::error();
+    x = rolled(ctx, a, x, static_cast<size_t>(*axis), *shift);
+  }
+  return isRow ? ctx.graphReshapeTo(std::move(x), dims, a.loc) : std::move(x);
+}
+
+namespace {
+
 /// The numbers of elements before and after `x` along each axis.
 bool readWidths(Elaborator &ctx, GraphCall &a, size_t rank, std::vector<std::pair<DimExpr, DimExpr>> &out) {
   const Value &v = a[1];

@@ -7,18 +7,43 @@
 
 namespace tessera::frontend {
 
+/// As in NumPy: a vector on the left is a matrix of one row, one on the right a matrix of one column, and the
+/// axis of one element is dropped from the product.
+Value Elaborator::vectorProduct(Value a, Value b, std::optional<DType> dtype, Range loc) {
+  const bool isRow = graphDims(a).size() == 1, isColumn = graphDims(b).size() == 1;
+  auto matrix = [&](Value &v, Dims dims) {
+    const std::optional<DType> accum = v.accum;
+    const std::string name = graph_->names[static_cast<size_t>(graphNode(v, loc))];
+    v = graphReshapeTo(std::move(v), std::move(dims), loc);
+    graph_->names.back() = name;
+    v.accum = accum;
+  };
+  if (isRow) matrix(a, {DimExpr(1), graphDims(a)[0]});
+  if (isColumn) matrix(b, {graphDims(b)[0], DimExpr(1)});
+  Value product = graphMatmul(std::move(a), std::move(b), false, false, dtype, loc);
+  if (product.isError()) return product;
+  Dims dims = graphDims(product);
+  if (isColumn) dims.pop_back();
+  if (isRow) dims.erase(dims.end() - (isColumn ? 1 : 2));
+  return graphReshapeTo(std::move(product), std::move(dims), loc);
+}
+
 Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::optional<DType> dtype,
                               Range loc) {
   if (a.isError() || b.isError()) return Value::error();
+  auto isVector = [&](const Value &v) { return v.isGraph() && graphDims(v).size() == 1; };
+  if (a.isGraph() && b.isGraph() && !(isVector(a) && transA) && !(isVector(b) && transB) &&
+      (isVector(a) || isVector(b)))
+    return vectorProduct(std::move(a), std::move(b), dtype, loc);
   Value *sides[2] = {&a, &b};
   bool transposed[2] = {transA, transB};
   Dims dims[2];
   for (int i = 0; i < 2; ++i) {
     Value &v = *sides[i];
     if (!v.isGraph() || graphDims(v).size() < 2)
-      return fail(
-          Code::E_SHAPE, loc, "a matrix product takes tensors of two dims or more, found " + graphName(v),
-          v.isGraph() && graphDims(v).size() == 1 ? "make a matrix of it: x[None, :] or x[:, None]" : "");
+      return fail(Code::E_SHAPE, loc, "a matrix product takes matrices and vectors, found " + graphName(v),
+                  isVector(v) ? "a vector is not transposed: it is a row on the left, a column on the right"
+                              : "");
     // .T of an operand is a flag rather than a copy, unless a kernel has updated the operand since.
     const GraphValue &node = graph_->out.values[static_cast<size_t>(graphNode(v, loc))];
     auto rank = static_cast<int64_t>(node.ints.size());

@@ -119,7 +119,7 @@ private:
       }
       if (at(Token::Indent))
         fail(Code::E_INDENTATION, cur().loc, "this line is indented without a block to belong to");
-      out.push_back(compound());
+      compound(out);
     } catch (SyntaxError) {
       Stmt &error = out.emplace_back();
       error.loc = tokens_[before].loc;
@@ -141,33 +141,38 @@ private:
     if (at(Token::Dedent)) take();
   }
 
-  Stmt compound() {
-    if (at("@") || at("def")) return function();
-    if (at("if")) return ifStatement();
-    if (at("for")) return forStatement();
-    if (at("while")) return whileStatement();
+  /// A statement with a body, or a line of simple statements.
+  void compound(ast::Block &out) {
+    if (at("@") || at("def"))
+      out.push_back(function());
+    else if (at("if"))
+      out.push_back(ifStatement());
+    else if (at("for"))
+      out.push_back(forStatement());
+    else if (at("while"))
+      out.push_back(whileStatement());
+    else
+      line(out);
+  }
+
+  /// Simple statements, with `;` between them and perhaps behind the last.
+  void line(ast::Block &out) {
     if ((at("except") || at("finally")) && sink_.has(Code::E_UNSUPPORTED))
       throw SyntaxError(); // of a refused try
-    Stmt s = simple();
-    if (at(";")) {
-      if (next().kind != Token::Newline)
-        fail(Code::E_UNSUPPORTED, cur().loc, "one statement per line",
-             "put the next statement on a line of its own");
-      take();
-    }
-    if (!at(Token::End)) {
-      if (!at(Token::Newline))
-        fail(Code::E_SYNTAX, cur().loc, "expected the end of the statement, found " + describe(cur()));
-      take();
-    }
-    return s;
+    do
+      out.push_back(simple());
+    while (accept(";") && !at(Token::Newline) && !at(Token::End));
+    if (at(Token::End)) return;
+    if (!at(Token::Newline))
+      fail(Code::E_SYNTAX, cur().loc, "expected the end of the statement, found " + describe(cur()));
+    take();
   }
 
   ast::Block block(const char *after) {
     expect(":", after);
     ast::Block out;
     if (!at(Token::Newline)) { // `if x: y = 1`
-      out.push_back(compound());
+      line(out);
       return out;
     }
     take();

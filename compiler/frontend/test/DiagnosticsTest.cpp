@@ -33,7 +33,7 @@ TEST(Render, ColoursOnlyWhenAsked) {
 TEST(Render, CountsCodePointsAndKeepsTabs) {
   Outcome out = compile(
       "import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = 'größe'; z = q\n");
-  EXPECT_THAT(out.text(), HasSubstr("4:13: error"));
+  EXPECT_THAT(out.text(), HasSubstr("4:19: error"));
   out = compile("import tessera as ts\n@ts.kernel\ndef k(x: ts.Tensor[\"n\", ts.f32]):\n\ty = q\n");
   EXPECT_THAT(out.text(), HasSubstr("  \ty = q\n  \t    ^\n"));
 }

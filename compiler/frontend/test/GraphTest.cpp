@@ -59,6 +59,15 @@ TEST(Graph, Products) {
   EXPECT_THAT(of("return x[:, None, :] @ w"), HasSubstr(" {0, 0} : [M, 1, N] f32"));
   EXPECT_THAT(of("return x.reshape(1, M, K) @ ts.zeros((3, 4, K, 2))"),
               HasSubstr(" {0, 0} : [3, 4, M, 2] f32"));
+  // A vector is a row on the left and a column on the right, as in NumPy.
+  EXPECT_THAT(of("v = w @ ts.zeros((N,)); return v"),
+              AllOf(HasSubstr(" {0, 0} : [K, 1] f32"), HasSubstr(": [K] f32")));
+  EXPECT_THAT(of("return ts.zeros((M,)) @ x"), HasSubstr(": [K] f32"));
+  EXPECT_THAT(of("v = ts.zeros((K,)); return v @ v + x"), HasSubstr(" {0, 0} : [1, 1] f32"));
+  EXPECT_THAT(of("return ts.matmul(ts.zeros((M,)), x, trans_a=True)"),
+              HasSubstr("a vector is not transposed: it is a row on the left, a column on the right"));
+  EXPECT_THAT(of("return ts.roll(x, (1, 2, 3), axis=(0, 1))"),
+              HasSubstr("'roll' takes one shift, or one for each axis: found 3 for 2"));
 }
 
 TEST(Graph, Reductions) {
