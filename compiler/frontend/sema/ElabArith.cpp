@@ -296,24 +296,30 @@ Value Elaborator::broadcastTo(Value v, const std::vector<int64_t> &shape, Range 
   return Value::of(make(Op::Broadcast, {Type::Tile, t, shape}, loc, std::move(args)));
 }
 
+std::optional<std::vector<int64_t>> broadcastShape(const std::vector<int64_t> &a,
+                                                   const std::vector<int64_t> &b) {
+  std::vector<int64_t> shape(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    shape[shape.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return shape;
+}
+
 bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
   if (a.isError() || b.isError()) return false;
   if (!a.isTile() && !b.isTile()) return true;
-  std::vector<int64_t> shape(std::max(a.shape.size(), b.shape.size()), 1);
-  for (size_t i = 0; i < shape.size(); ++i) {
-    int64_t x = i < a.shape.size() ? a.shape[a.shape.size() - 1 - i] : 1;
-    int64_t y = i < b.shape.size() ? b.shape[b.shape.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) {
-      fail(Code::E_SHAPE, loc,
-           "shapes " + shapeText(a.shape) + " and " + shapeText(b.shape) + " do not broadcast",
-           "shapes are aligned at their last axis; insert axes with x[:, None]");
-      return false;
-    }
-    shape[shape.size() - 1 - i] = x == 1 ? y : x;
+  std::optional<std::vector<int64_t>> shape = broadcastShape(a.shape, b.shape);
+  if (!shape) {
+    fail(Code::E_SHAPE, loc,
+         "shapes " + shapeText(a.shape) + " and " + shapeText(b.shape) + " do not broadcast",
+         "shapes are aligned at their last axis; insert axes with x[:, None]");
+    return false;
   }
-  if (!checkTileSize(shape, loc)) return false;
-  a = broadcastTo(std::move(a), shape, loc);
-  b = broadcastTo(std::move(b), shape, loc);
+  if (!checkTileSize(*shape, loc)) return false;
+  a = broadcastTo(std::move(a), *shape, loc);
+  b = broadcastTo(std::move(b), *shape, loc);
   return true;
 }
 

@@ -273,7 +273,7 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
                         std::to_string(indices.size()) + " indices are given");
   if (!ctx.batchPrefix(base.index, indices.size(), loc, prefix)) return Value::error();
 
-  // Indices and values are all scalars, or all tiles of one shape.
+  // Indices and values are all scalars, or are broadcast to one shape.
   std::vector<Value> all;
   for (ExprPtr &start : prefix.starts)
     all.push_back(Value::of(std::move(start)));
@@ -292,17 +292,20 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
     all.push_back(ctx.convert(std::move(v), p.dtype, loc));
   }
   std::vector<int64_t> shape;
-  for (const Value &v : all)
-    if (v.isTile()) {
-      if (!shape.empty() && shape != v.shape)
-        return ctx.fail(Code::E_SHAPE, loc,
-                        "the index and value tiles of an atomic have one shape, found " + shapeText(shape) +
-                            " and " + shapeText(v.shape));
-      shape = v.shape;
-    }
+  for (const Value &v : all) {
+    if (v.isError()) return Value::error();
+    if (!v.isTile()) continue;
+    std::optional<std::vector<int64_t>> joint = broadcastShape(shape, v.shape);
+    if (!joint)
+      return ctx.fail(Code::E_SHAPE, loc,
+                      "the index and value tiles of an atomic do not broadcast: " + shapeText(shape) +
+                          " and " + shapeText(v.shape),
+                      "shapes are aligned at their last axis; insert axes with x[:, None]");
+    shape = std::move(*joint);
+  }
+  if (!ctx.checkTileSize(shape, loc)) return Value::error();
   std::vector<ExprPtr> args;
   for (Value &v : all) {
-    if (v.isError()) return v;
     if (!shape.empty()) v = ctx.broadcastTo(std::move(v), shape, loc);
     args.push_back(ctx.take(std::move(v), loc));
   }

@@ -94,5 +94,8 @@ struct Value {
 std::string describe(const Value &);
 /// "(64, 32)"
 std::string shapeText(const std::vector<int64_t> &);
+/// The shape to which two shapes are broadcast, aligned at their last axes; nothing if they do not fit.
+std::optional<std::vector<int64_t>> broadcastShape(const std::vector<int64_t> &,
+                                                   const std::vector<int64_t> &);
 
 } // namespace tessera::frontend
