@@ -141,6 +141,7 @@ Tensor::Reading Tensor::readExchange(PyObject *object, const dlpack::Exchange &e
     return clearError(), Reading::Other;
   if (!exchange.view && !owned) return Reading::Other;
   const dlpack::Tensor &t = exchange.view ? viewed : owned->tensor;
+  if (exchange.view) seen = &exchange;
   if (owned) {
     managed = owned;
     isVersioned = true;
@@ -150,15 +151,28 @@ Tensor::Reading Tensor::readExchange(PyObject *object, const dlpack::Exchange &e
   if (isHostDevice(t.device.type)) return take(t, name) ? Reading::Done : Reading::Raised;
   release(); // the capsule orders the work on the tensor before that of the call
   isReadOnly = false;
+  seen = nullptr;
   return Reading::Other;
 }
 
+bool Tensor::askReadOnly(PyObject *object, const char *name) {
+  if (!seen || !seen->exportTensor) return true;
+  dlpack::Versioned *owned = nullptr;
+  if (seen->exportTensor(object, &owned)) return refuseExport("E_ARG_DLPACK", name);
+  if (!owned) return refuseCapsule(name, "its library exports nothing");
+  isReadOnly = owned->flags & dlpack::kReadOnly;
+  if (owned->deleter) owned->deleter(owned);
+  return true;
+}
+
 bool Tensor::readDLPack(PyObject *object, ArgumentType &type, const char *name) {
+  const Ref alive = Ref::borrow(reinterpret_cast<PyObject *>(Py_TYPE(object)));
   const bool isPlain = (type.exchange || type.isTorch) &&
                        (!type.hasGradients || is<"requires_grad">(object, Py_False)) &&
                        (!type.hasSigns || !isNegative(object));
   if (isPlain && type.exchange) {
     const Reading reading = readExchange(object, *type.exchange, name);
+    if (type.isTorch) seen = nullptr; // PyTorch has no read-only tensors
     if (reading != Reading::Other) return reading == Reading::Done;
   } else if (isPlain && readAttributes(object)) {
     return finish(name);
@@ -171,6 +185,8 @@ bool Tensor::readExported(PyObject *object, ArgumentType &type, const char *name
   context = nullptr;
   isShared = true;
   isReadOnly = false;
+  seen = nullptr;
+  const Ref alive = Ref::borrow(reinterpret_cast<PyObject *>(Py_TYPE(object)));
   if (type.hasSigns && isNegative(object))
     return refuseCapsule(name, "the tensor is the negative of its elements, which DLPack cannot say",
                          "pass " + std::string(name) + ".resolve_neg()");

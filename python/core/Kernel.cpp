@@ -109,7 +109,7 @@ private:
                  : "");
       return false;
     }
-    const Tensor &t = tensors_[parameter];
+    Tensor &t = tensors_[parameter];
     if (t.dtype != a.dtype && !(a.dtype == TSR_DTYPE_TF32 && t.dtype == TSR_DTYPE_F32)) {
       refuse("E_ARG_DTYPE", where() + " is " + t.describe() + ", expected elements of " + dtypeName(a.dtype),
              "convert it: ts.asarray(" + a.name + ", dtype=ts." + dtypeName(a.dtype) + ")");
@@ -125,6 +125,7 @@ private:
              "pass " + contiguous(t, a) + ", or declare its strides");
       return false;
     }
+    if (a.isWritten && !t.askReadOnly(values_[parameter], name(parameter))) return false;
     if (a.isWritten && t.isReadOnly) {
       refuse("E_ARG_READONLY", where() + " is read-only, and the kernel writes it",
              "pass a copy: " + a.name + ".copy()");
@@ -290,6 +291,7 @@ private:
   bool queue(const Launch &l, Result *results) {
     const bool isRecorded = l.stream.isCapturing, waits = l.waits && !isRecorded;
     bool isLate = false;
+    if (isRecorded && !keepAll(l, results)) return false; // while the arguments are what was read
     if (!l.uses.begin()) return false;
     tsr_status_t status, later = TSR_SUCCESS;
     std::string said;
@@ -305,14 +307,17 @@ private:
     if (!waits) mayWork(l.stream); // another thread may have found it idle before the launch
     if (status != TSR_SUCCESS && waits) awaitIdle(l.stream); // it may have queued some of its steps
     if (status != TSR_SUCCESS) return raiseSaid(status, said), false;
-    if (isRecorded) return keepAll(l, results);
+    if (isRecorded) return true;
     if (later != TSR_SUCCESS && !isLate) return raiseSaid(later, said), false;
     const bool goesOn = isLate || (waits && l.stream.kept);
     if (!goesOn || (!PyErr_CheckSignals() && wait(l.stream))) return true;
     // A signal ended the wait, and the work goes on.
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (tsrStreamQuery(l.stream.handle) == TSR_NOT_READY && !keepAll(l, results)) clearError();
+    if (tsrStreamQuery(l.stream.handle) == TSR_NOT_READY && !keepAll(l, results)) {
+      clearError();
+      awaitIdle(l.stream); // the memory may end with the call
+    }
     PyErr_Restore(type, value, trace);
     return false;
   }
@@ -320,7 +325,7 @@ private:
   /// Has the stream hold what the launch uses.
   bool keepAll(const Launch &l, Result *results) {
     for (size_t i = 0; i < count_; ++i)
-      if (isTensor_[i] && !keep(l.stream, tensors_[i].hold(values_[i]))) return false;
+      if (isTensor_[i] && !keep(l.stream, tensors_[i].hold(values_[i], name(i)))) return false;
     for (size_t i = 0; i < l.code.results; ++i)
       if (!keep(l.stream, Py_NewRef(results[i].object.get()))) return false;
     return keep(l.stream, Py_NewRef(reinterpret_cast<PyObject *>(const_cast<Code *>(&l.code))));

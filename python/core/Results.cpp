@@ -50,8 +50,9 @@ PyObject *Result::take(PyObject *convert) {
 
 PyObject *converterTo(PyObject *like) {
   ArgumentType &type = typeOf(like);
-  if (type.isConverterKnown) return type.converter;
-  Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(like)), "__module__"));
+  if (type.isConverterKnown) return type.converter.get();
+  const Ref alive = Ref::borrow(reinterpret_cast<PyObject *>(Py_TYPE(like)));
+  Ref name(PyObject_GetAttrString(alive.get(), "__module__"));
   std::string text;
   if (!name || !PyUnicode_Check(name.get()) || !python::text(name.get(), text)) return clearError(), nullptr;
   Ref package(PyUnicode_FromString(text.substr(0, text.find('.')).c_str()));
@@ -59,7 +60,8 @@ PyObject *converterTo(PyObject *like) {
   Ref convert(module ? PyObject_GetAttrString(module.get(), "from_dlpack") : nullptr);
   if (!convert) clearError();
   type.isConverterKnown = true;
-  return type.converter = convert.release();
+  type.converter = std::move(convert);
+  return type.converter.get();
 }
 
 } // namespace tessera::python

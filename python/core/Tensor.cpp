@@ -67,11 +67,13 @@ int32_t deviceTypeOf(const Context &context) {
                                           : dlpack::Other;
 }
 
-PyObject *Tensor::hold(PyObject *object) {
+PyObject *Tensor::hold(PyObject *object, const char *name) {
   if (held == Nothing && kind == TypeKind::DLPack) { // the object may get other memory
-    Ref capsule = exportOf(object, typeOf(object));
-    if (capsule) return capsule.release();
-    clearError();
+    Tensor exported;
+    if (!exported.readExported(object, typeOf(object), name)) return nullptr;
+    if (exported.data == data) return exported.hold(object, name);
+    refuse("E_ARG_DLPACK", std::string(name) + " has got other memory during the call");
+    return nullptr;
   }
   if (held == Nothing) return Py_NewRef(object);
   auto *moved = new Tensor;
@@ -120,6 +122,7 @@ bool Tensor::read(PyObject *object, ArgumentType &type, const char *name) {
   deviceType = dlpack::Cpu;
   deviceId = 0;
   isReadOnly = false;
+  seen = nullptr;
   switch (kind) {
   case TypeKind::NumPy:
   case TypeKind::Buffer:

@@ -25,6 +25,7 @@ struct Tensor {
   Py_buffer buffer;
   void *managed; // Capsule: the DLPack struct
   bool isVersioned;
+  const dlpack::Exchange *seen; // the table whose view this is, which does not say whether it is read-only
 
   Tensor() {}
   ~Tensor() {
@@ -34,13 +35,16 @@ struct Tensor {
   Tensor &operator=(const Tensor &) = delete;
   void release();
   /// Moves what this holds of `object`, which was read, to an object that lives as long as the memory has to.
-  /// Null after raising.
-  PyObject *hold(PyObject *object);
+  /// Null after raising: its library does not export it, or has given it other memory since.
+  PyObject *hold(PyObject *object, const char *name);
 
   /// Reads `object`, which is of `type`. `name` is what errors call it. Returns false after raising.
   bool read(PyObject *object, ArgumentType &type, const char *name);
   /// Reads it from a DLPack capsule, which holds the memory.
   bool readExported(PyObject *object, ArgumentType &type, const char *name);
+  /// Finds out whether `object`, which was read, is read-only if that is not known yet. Returns false after
+  /// raising.
+  bool askReadOnly(PyObject *object, const char *name);
   /// Can kernels of that context access the elements?
   bool isOn(const Context &) const;
   /// Is it an array of the process that forked this one? A process has one context for a backend.

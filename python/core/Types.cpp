@@ -1,5 +1,5 @@
 #include "python/core/Types.h"
-#include <tuple>
+#include <algorithm>
 #include <unordered_map>
 
 namespace tessera::python {
@@ -82,26 +82,53 @@ ArgumentType look(PyTypeObject *type) {
   return out;
 }
 
+struct Known {
+  ArgumentType type;
+  Ref weak; // its callback removes the entry when the class ends
+};
+auto &known() {
+  static auto &types = *new std::unordered_map<PyTypeObject *, Known>;
+  return types;
+}
+constinit PyTypeObject *last = nullptr; // the type that was asked for last
+constinit ArgumentType *lastFound = nullptr, number;
+
+/// The callback of the weak references.
+PyObject *forget(PyObject *, PyObject *weak) {
+  auto &types = known();
+  const auto found =
+      std::ranges::find_if(types, [&](const auto &entry) { return entry.second.weak.get() == weak; });
+  if (found == types.end()) return none();
+  last = nullptr;
+  const auto ended = types.extract(found); // what it owns ends after the map has changed
+  return none();
+}
+Ref weakly(PyTypeObject *type) {
+  static PyMethodDef method = {"forget", tessera::python::method<forget>(), METH_O, nullptr};
+  static PyObject *const callback = PyCFunction_New(&method, nullptr);
+  return Ref(callback ? PyWeakref_NewRef(reinterpret_cast<PyObject *>(type), callback) : nullptr);
+}
+
 } // namespace
 
 ArgumentType &typeOf(PyObject *object) {
-  static auto &known = *new std::unordered_map<PyTypeObject *, ArgumentType>; // keeps the types alive
-  static constinit PyTypeObject *last = nullptr;
-  static constinit ArgumentType *lastFound = nullptr, number;
   PyTypeObject *type = Py_TYPE(object);
   if (type == last) return *lastFound;
   if (type == &PyFloat_Type || type == &PyLong_Type) {
     number.kind = TypeKind::Scalar;
     return number;
   }
-  auto found = known.find(type);
-  if (found == known.end()) {
-    bool isNew;
-    std::tie(found, isNew) = known.emplace(type, look(type));
-    if (isNew) Py_INCREF(reinterpret_cast<PyObject *>(type));
+  auto found = known().find(type);
+  if (found == known().end()) {
+    Known made{look(type), weakly(type)};
+    if (!made.weak) { // there is no memory for it: the entry stays, and so does the class
+      clearError();
+      Py_INCREF(reinterpret_cast<PyObject *>(type));
+    }
+    found = known().try_emplace(type, std::move(made)).first; // another thread may have been faster
   }
   last = type;
-  return *(lastFound = &found->second); // elements of such a map stay where they are
+  return *(lastFound = &found->second.type); // elements of such a map stay where they are
 }
 
 } // namespace tessera::python

@@ -25,10 +25,10 @@ struct ArgumentType {
   bool hasSigns = false;                      // objects have is_neg()
   bool isOld = false;                         // __dlpack__ takes no max_version: found out by the first call
   bool isConverterKnown = false;
-  PyObject *converter = nullptr; // from_dlpack() of its library; null if it has none
+  Ref converter; // from_dlpack() of its library; null if it has none
 };
 
-/// Valid for the lifetime of the process, as is the type.
+/// Valid for the lifetime of the type: what runs code of Python in between holds it.
 ArgumentType &typeOf(PyObject *);
 inline TypeKind kindOf(PyObject *object) { return typeOf(object).kind; }
 

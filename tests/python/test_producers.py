@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
 
 class Tables(Case):
     def call(self, made):
-        """The counts of views, exports and capsules of a call."""
+        """The counts of views, exports and capsules of a call. A view does not say whether it is read-only: what is written is exported, too."""
         before = producer.counts()
         x, y = made(floats()), made(np.zeros(20, "f4"))
         add(x, y)
@@ -68,10 +68,10 @@ class Tables(Case):
 
     def test_both_names(self):
         capsule, address = producer.table("view")
-        self.assertEqual((2, 0, 0), self.call(kind(__dlpack_c_exchange_api__=capsule)))
-        self.assertEqual((2, 0, 0), self.call(kind(__c_dlpack_exchange_api__=address)))
-        self.assertEqual((2, 0, 0), self.call(kind(__dlpack_c_exchange_api__=capsule, __c_dlpack_exchange_api__="no table")))
-        self.assertEqual((2, 0, 0), self.call(kind(__dlpack_c_exchange_api__=17, __c_dlpack_exchange_api__=address)))
+        self.assertEqual((2, 1, 0), self.call(kind(__dlpack_c_exchange_api__=capsule)))
+        self.assertEqual((2, 1, 0), self.call(kind(__c_dlpack_exchange_api__=address)))
+        self.assertEqual((2, 1, 0), self.call(kind(__dlpack_c_exchange_api__=capsule, __c_dlpack_exchange_api__="no table")))
+        self.assertEqual((2, 1, 0), self.call(kind(__dlpack_c_exchange_api__=17, __c_dlpack_exchange_api__=address)))
 
     def test_a_table_without_views(self):
         capsule, _ = producer.table("export")
@@ -79,11 +79,20 @@ class Tables(Case):
         self.assertEqual((0, 2, 0), self.call(made))
         self.refused("E_ARG_READONLY", lambda: add(made(floats()), made(floats(), 1, True)))
 
+    def test_read_only(self):
+        capsule, _ = producer.table("view")
+        made = kind(__dlpack_c_exchange_api__=capsule)
+        y = made(np.zeros(20, "f4"))
+        add(made(floats(), 1, True), y)
+        np.testing.assert_array_equal(y.array, floats() + 1)
+        self.refused("E_ARG_READONLY", lambda: add(made(floats()), made(floats(), 1, True)), "y is read-only")
+        self.assertEqual(producer.counts()[2], 0)
+
     def test_versions(self):
         _, first = producer.table("view")
         newer, address = producer.table("fail", 2, first)
-        self.assertEqual((2, 0, 0), self.call(kind(__dlpack_c_exchange_api__=newer)))
-        self.assertEqual((2, 0, 0), self.call(kind(__c_dlpack_exchange_api__=address)))
+        self.assertEqual((2, 1, 0), self.call(kind(__dlpack_c_exchange_api__=newer)))
+        self.assertEqual((2, 1, 0), self.call(kind(__c_dlpack_exchange_api__=address)))
         alone, address = producer.table("view", 2)
         self.assertEqual((0, 0, 2), self.call(kind(__dlpack_c_exchange_api__=alone)))
         self.assertEqual((0, 0, 2), self.call(kind(__c_dlpack_exchange_api__=address)))
@@ -106,7 +115,7 @@ class Tables(Case):
         capsule, _ = producer.table("view")
         refuses = kind(__dlpack_c_exchange_api__=capsule, requires_grad=True)
         self.assertEqual((0, 0, 2), self.call(refuses))  # its __dlpack__ is asked, which may refuse
-        self.assertEqual((2, 0, 0), self.call(kind(__dlpack_c_exchange_api__=capsule, requires_grad=False, is_neg=lambda self: False)))
+        self.assertEqual((2, 1, 0), self.call(kind(__dlpack_c_exchange_api__=capsule, requires_grad=False, is_neg=lambda self: False)))
         negative = kind(__dlpack_c_exchange_api__=capsule, is_neg=lambda self: True)
         self.refused("E_ARG_DLPACK", lambda: add(negative(floats()), floats()), "x: ", "resolve_neg()")
 
@@ -138,6 +147,43 @@ class Tables(Case):
         gc.collect()
         self.assertIsNone(seen())
         np.testing.assert_array_equal(array.numpy(), floats())
+
+
+    def test_memory_that_changes_under_a_capture(self):
+        """The graph launches on what was read; the tensor must still have it when the graph takes hold of it."""
+        capsule, _ = producer.table("view")
+
+        class Moving(kind(__dlpack_c_exchange_api__=capsule)):
+            def __dlpack__(self, **keywords):
+                return floats().__dlpack__()
+
+        class Refusing(kind(__dlpack_c_exchange_api__=capsule)):
+            def __dlpack__(self, **keywords):
+                raise BufferError("not today")
+
+        for made, words in ((Moving, "other memory"), (Refusing, "not today")):
+            y = np.zeros(20, "f4")
+            add(made(floats()), y)
+            np.testing.assert_array_equal(y, floats() + 1)
+            with self.assertRaises(ts.ArgumentError) as raised:
+                with ts.runtime.capture():
+                    add(made(floats()), y)
+            self.assertEqual(raised.exception.code, "E_ARG_DLPACK")
+            self.assertIn(words, str(raised.exception))
+
+    def test_classes_end(self):
+        """What is known of a class does not keep it."""
+        capsule, _ = producer.table("view")
+        seen = []
+        for attributes in ({"__dlpack_c_exchange_api__": capsule}, {}):
+            for _ in range(20):
+                made = kind(**attributes)
+                add(made(floats()), made(np.zeros(20, "f4")))
+                doubled(made(floats()))
+                seen.append(weakref.ref(made))
+        del made
+        gc.collect()
+        self.assertEqual([ref for ref in seen if ref() is not None], [])
 
 
 class Nonsense(Case):
