@@ -9,15 +9,20 @@ The file is for ui.perfetto.dev and chrome://tracing.
 """
 from __future__ import annotations
 
+import errno
+import itertools
 import json
 import os
+import stat
+import threading
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from tessera import _core, _missing
 from tessera._entry import method
-from tessera._errors import Error
+from tessera._errors import ArgumentError, Error
 from tessera._kernel import _path
 
 __all__ = ["Profile", "range", "trace"]
@@ -129,21 +134,29 @@ class Profile:
 
     @method
     def save(self, path: str) -> None:
-        """Writes a JSON document for ui.perfetto.dev and chrome://tracing, as a whole or not at all.
+        """Writes a JSON document for ui.perfetto.dev and chrome://tracing. A file is written as a whole or not at all; of a link it is the
+        one that it leads to. Devices and pipes are written to.
 
         Raises ts.Error with TSR_EIO if it cannot be written."""
-        target = _path(path)
-        part = f"{target}.{os.getpid()}.part"
+        name = _path(path)
+        target = os.path.realpath(name)
+        is_file = os.path.isfile(target) or not os.path.exists(target)
+        part = f"{target}.{os.getpid()}.part" if is_file else target
         try:
+            if is_file and os.path.exists(target) and not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             with open(part, "w") as file:
                 file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
                 file.write(",\n".join(map(json.dumps, self._events())))
                 file.write('\n], "otherData": ' + json.dumps({"dropped": self.dropped}) + "}\n")
-            os.replace(part, target)
+            if is_file:
+                if os.path.exists(target):
+                    os.chmod(part, stat.S_IMODE(os.stat(target).st_mode))
+                os.replace(part, target)
         except OSError as e:
-            if os.path.exists(part):
+            if is_file and os.path.exists(part):
                 os.unlink(part)
-            raise Error(f"{target}: {e.strerror}", "TSR_EIO") from None
+            raise Error(f"{name}: {e.strerror}", "TSR_EIO") from None
 
     def _events(self) -> Iterator[dict[str, Any]]:
         """Trace events: a process for each device and one for the host, tracks for streams and threads, arrows from calls to work."""
@@ -184,10 +197,11 @@ class Profile:
 
 class trace:  # noqa: N801 (used as a function)
     """with trace("step.json") as profile: the work of the block, of all threads and backends, becomes the records of a Profile, and is
-    written to the file if one is named. At the end of the block it waits for queued work. One trace runs at a time.
+    written to the file if one is named. At the end of the block it waits for queued work; ranges that are open then end with it. One trace
+    runs at a time.
 
     Raises ts.Error: TSR_EIO if the file cannot be written, TSR_EINVAL for a trace in a trace, and UnsupportedError for a backend
-    without records."""
+    without records. What the block raises stays, with a note about what failed after it."""
 
     @method
     def __init__(self, path: str | None = None) -> None:
@@ -196,34 +210,68 @@ class trace:  # noqa: N801 (used as a function)
 
     @method
     def __enter__(self) -> Profile:
-        folder = os.path.dirname(self._path or "") or "."
-        if self._path is not None and (os.path.isdir(self._path) or not os.access(folder, os.W_OK)):
-            raise Error(f"{self._path} cannot be written", "TSR_EIO")
+        if self._path is not None:
+            target = os.path.realpath(self._path)
+            needed = target if os.path.exists(target) and not os.path.isfile(target) else os.path.dirname(target)
+            if os.path.isdir(target) or not os.access(needed, os.W_OK):
+                raise Error(f"{self._path} cannot be written", "TSR_EIO")
         _core.trace_start()
+        self._begin = time.monotonic_ns()
         return self._profile
 
     @method
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        failures: list[Error] = []
         try:
             _core.synchronize()
+        except Error as e:
+            failures.append(e)
         finally:
-            self._profile._fill(*_core.trace_stop())
+            rows, dropped = _core.trace_stop()
+            end, backend = time.monotonic_ns(), _core.target()[0]
+            rows += [("range", name, backend, 0, begin, end, 0, 0, 0, thread, 0) for name, begin, thread in list(_open.values())
+                     if begin >= self._begin]
+            self._profile._fill(rows, dropped)
             if self._path is not None:
-                self._profile.save(self._path)
+                try:
+                    self._profile.save(self._path)
+                except Error as e:
+                    failures.append(e)
+        raised = error if error is not None else failures.pop(0) if failures else None
+        for failure in failures:
+            assert raised is not None
+            raised.add_note(f"the end of the trace has failed, too: {failure}")
+        if raised is not None and raised is not error:
+            raise raised
+
+
+_open: dict[int, tuple[str, int, int]] = {}  # the ranges that are open: name, begin, thread
+_numbers = itertools.count()
+os.register_at_fork(after_in_child=_open.clear)
 
 
 class range:  # noqa: A001, N801 (used as a function)
-    """with range("forward"): a part of the program, under that name in the records of this thread. Ranges nest."""
+    """with range("forward"): a part of the program, under that name in the records of this thread. Ranges nest.
+
+    Raises ArgumentError with E_ARG_TYPE for what is no name."""
 
     @method
     def __init__(self, name: str) -> None:
+        if not isinstance(name, str) or "\0" in name or name != name.encode(errors="replace").decode():
+            raise ArgumentError(f"the name of a range is a str in UTF-8 without NUL, found {name!r}", "E_ARG_TYPE")
         self._name = name
-        self._begun: list[int] = []
+        self._begun: list[tuple[int, int]] = []
 
     @method
     def __enter__(self) -> None:
-        self._begun.append(_core.push_range(self._name))
+        number = next(_numbers)
+        self._begun.append((_core.push_range(self._name), number))
+        _open[number] = self._name, time.monotonic_ns(), threading.get_native_id()
 
     @method
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        _core.pop_range(self._begun.pop())
+        if not self._begun:
+            raise ArgumentError(f"the range '{self._name}' was not entered", "E_CALL")
+        begun, number = self._begun.pop()
+        _open.pop(number, None)
+        _core.pop_range(begun)

@@ -79,8 +79,10 @@ class Profiles(unittest.TestCase):
             thread.start()
             thread.join()
         found = {record.name: record for record in profile.records if record.kind == "range"}
-        self.assertEqual(set(found), {"outer", "ä <inner>"})  # the thread has left its range open
-        outer, inner = found["outer"], found["ä <inner>"]
+        self.assertEqual(set(found), {"outer", "ä <inner>", "another"})  # the thread has left its range open
+        outer, inner, left = found["outer"], found["ä <inner>"], found["another"]
+        self.assertGreaterEqual(left.end_ns, max(record.end_ns for record in profile.records))
+        self.assertNotEqual(left.thread, outer.thread)
         call = next(record for record in profile.records if record.kind == "call")
         self.assertTrue(outer.begin_ns <= inner.begin_ns <= call.begin_ns <= call.end_ns <= inner.end_ns <= outer.end_ns)
         self.assertEqual(outer.thread, threading.get_native_id())
@@ -91,13 +93,25 @@ class Profiles(unittest.TestCase):
             with again:
                 with again:
                     add(self.x, self.y)
-        for name in (3, None, b"x"):
-            with self.assertRaises(TypeError):
+        for name in (3, None, b"x", "a\0b", "a\ud800"):
+            with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_TYPE"):
                 with ts.profiler.range(name):
                     pass
-        with self.assertRaises(ValueError):
-            with ts.profiler.range("a\0b"):
-                pass
+        with self.assertRaisesRegex(ts.ArgumentError, "E_CALL.*was not entered"):
+            again.__exit__(None, None, None)
+
+    def test_ranges_that_are_open_at_the_end(self):
+        before, within = ts.profiler.range("before"), ts.profiler.range("within")
+        with before:  # as ranges that end within: one that begins before the records is not among them
+            with ts.profiler.trace() as profile:
+                within.__enter__()
+                add(self.x, self.y)
+            self.assertEqual(self.named(profile, "range"), ["within"])
+            with ts.profiler.trace() as after:
+                add(self.x, self.y)
+            self.assertEqual(self.named(after, "range"), [])
+            within.__exit__(None, None, None)
+        self.assertGreaterEqual(profile.duration_ns, next(r for r in profile.records if r.kind == "range").end_ns - profile.records[0].begin_ns)
 
     def test_the_end_waits_for_queued_work(self):
         with ts.profiler.trace() as profile:
@@ -140,6 +154,28 @@ class Profiles(unittest.TestCase):
                 self.assertEqual(raised.exception.code, "TSR_EIO")
                 with self.assertRaises(ts.Error):
                     profile.save(wrong_path)
+            target, link = pathlib.Path(folder, "target.json"), pathlib.Path(folder, "link.json")
+            link.symlink_to(target)
+            for _ in range(2):  # the file that the link leads to is made, then replaced
+                profile.save(link)
+                self.assertTrue(link.is_symlink())
+                self.assertEqual(len(json.loads(target.read_text())["traceEvents"]), len(events))
+                target.chmod(0o640)
+            self.assertEqual(target.stat().st_mode & 0o777, 0o640)
+            pipe = pathlib.Path(folder, "pipe")
+            os.mkfifo(pipe)
+            read = []
+            thread = threading.Thread(target=lambda: read.append(pipe.read_text()))
+            thread.start()
+            with ts.profiler.trace(pipe):
+                add(self.x, self.y)
+            thread.join()
+            self.assertEqual(json.loads(read[0])["displayTimeUnit"], "ns")
+            self.assertTrue(pipe.is_fifo())
+            profile.save(os.devnull)
+            self.assertFalse(os.path.isfile(os.devnull))
+            for made in (target, link, pipe):
+                made.unlink()
             for wrong_path in (3, "a\0b"):
                 with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_TYPE"):
                     ts.profiler.trace(wrong_path)
@@ -201,6 +237,18 @@ class Profiles(unittest.TestCase):
         self.assertEqual(self.named(profile, "launch"), ["add"])
         with ts.profiler.trace() as profile:  # it has ended
             pass
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(ZeroDivisionError) as raised:
+                with ts.profiler.trace(folder + "/t.json"):
+                    os.rmdir(folder)
+                    1 / 0
+            self.assertRegex(raised.exception.__notes__[0], "TSR_EIO.*t.json: No such file")
+            os.mkdir(folder)
+            with self.assertRaisesRegex(ts.Error, "TSR_EIO") as raised:
+                with ts.profiler.trace(folder + "/t.json"):
+                    os.rmdir(folder)
+            self.assertEqual(raised.exception.code, "TSR_EIO")
+            os.mkdir(folder)
 
     def test_tables(self):
         with ts.profiler.trace() as profile:
