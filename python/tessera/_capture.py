@@ -37,6 +37,9 @@ class Definition:
         self.returns = returns
         self.dims: set[str] = set()  # those of types that annotations refer to by name
 
+    def __str__(self) -> str:
+        return f"the function at {self.file}:{self.line}"
+
     def lookup(self, name: str) -> Any:
         """The object that a name of the text refers to in Python; _MISSING if it is none, or a builtin."""
         return names_of(self.function).get(name, self.function.__globals__.get(name, _MISSING))
@@ -62,12 +65,18 @@ def error(definition: Definition, name: str, line: int, column: int, message: st
 
 
 def scope_of(function: types.FunctionType, frame: types.FrameType | None) -> dict[str, Any]:
-    """The constants among the local variables of the function that defines `function`, which is `frame` or one that called it."""
+    """What the text of `function` uses of the local variables around it and no closure has: names in annotations. The variables are
+    those of the function that defines it, which is `frame` or one that called it."""
     while frame is not None and not any(constant is function.__code__ for constant in frame.f_code.co_consts):
         frame = frame.f_back
     if frame is None or not frame.f_code.co_flags & 0x2:  # CO_NEWLOCALS: else a module or a class
         return {}
-    return {name: value for name, value in frame.f_locals.items() if literal(value) is not None}
+    around = {name: value for name, value in frame.f_locals.items() if name not in function.__code__.co_freevars}
+    try:
+        used = {name.partition(".")[0] for name, _, _ in read(function).names} if around else set()
+    except CompileError:  # the first call raises it
+        return {}
+    return {name: value for name, value in around.items() if name in used}
 
 
 def _def_line(lines: list[str], start: int) -> int:
@@ -89,6 +98,7 @@ def read(function: types.FunctionType, decorator: str = "") -> Definition:
     file, start = code.co_filename, code.co_firstlineno  # of the first decorator
     linecache.checkcache(file)
     lines = linecache.getlines(file, function.__globals__)
+    file = file.encode(errors="backslashreplace").decode()  # names of files may have bytes that are no UTF-8
     if len(lines) < start:
         raise CompileError(f"the source of '{function.__qualname__}' is not at hand: {file} cannot be read",
                            "E_NO_SOURCE", "compile it from a text with ts.compile(text), or load a bundle with ts.load(path)")
@@ -121,8 +131,8 @@ def check(function: Any, decorator: str) -> types.FunctionType:
     return function
 
 
-def literal(value: Any) -> str | None:
-    """A constant as the language writes it; None for an object that is none."""
+def literal(value: Any, around: tuple[int, ...] = ()) -> str | None:
+    """A constant as the language writes it; None for an object that is none. `around`: the ids of the lists and tuples that it is in."""
     if isinstance(value, bool):
         return repr(value)
     if isinstance(value, str):
@@ -132,7 +142,9 @@ def literal(value: Any) -> str | None:
     if isinstance(value, float):
         return repr(float(value)) if math.isfinite(value) else f"float('{float(value)!r}')"
     if isinstance(value, (tuple, list)):
-        items = [literal(item) for item in value]
+        if id(value) in around or len(around) > 50:  # it contains itself, or nests too deep for the compiler
+            return None
+        items = [literal(item, (*around, id(value))) for item in value]
         if None in items:
             return None
         return "(" + "".join(f"{item}, " for item in items) + ")"
@@ -160,17 +172,11 @@ class Source:
 
     def __init__(self) -> None:
         self.imports: dict[str, str] = {}  # alias -> statement
-        self.constants: dict[str, str] = {}
+        self.values: dict[str, str | Definition] = {}  # what a name of the texts is: a constant, or a function of `pieces`
         self.pieces: list[Definition] = []
 
     def add(self, definition: Definition, function_of: FunctionOf) -> None:
         """Adds a definition, and what its names refer to."""
-        for other in self.pieces:
-            if other.function is definition.function:
-                return
-            if other.name == definition.name:
-                raise CompileError(f"two functions are named '{other.name}': {other.file}:{other.line} and "
-                                   f"{definition.file}:{definition.line}", "E_CAPTURE", "rename one of them")
         self.pieces.append(definition)
         for name, _, _ in definition.names:
             value = definition.lookup(name)
@@ -192,9 +198,9 @@ class Source:
                 reached = getattr(reached, attribute, _MISSING)
                 if not isinstance(reached, types.ModuleType):
                     break
-            text = None if is_language else self._text_of(reached, function_of)
-            if text is not None and attributes:
-                return self._constant(definition, name, line, column, text)
+            meant = None if is_language else self._meant(reached, function_of)
+            if meant is not None and attributes:
+                return self._value(definition, name, line, column, meant)
             statement = f"import {value.__name__} as {root}" if value.__name__ != root else f"import {root}"
             return self._import(definition, root, statement, line, column)
         is_language = id(value) in LANGUAGE or is_own(value)
@@ -206,12 +212,12 @@ class Source:
             return self._import(definition, root, f"from tessera import {value.name} as {root}", line, column)
         for attribute in attributes:  # config.BLOCK of an object, also of one that is a value itself, as a named tuple
             reached = getattr(reached, attribute, _MISSING)
-        text = self._text_of(reached, function_of) if attributes and reached is not _MISSING else None
-        if text is not None:
-            return self._constant(definition, name, line, column, text)
-        text = self._text_of(value, function_of)
-        if text is not None:
-            return self._constant(definition, root, line, column, text) if text != root else None
+        meant = self._meant(reached, function_of) if attributes and reached is not _MISSING else None
+        if meant is not None:
+            return self._value(definition, name, line, column, meant)
+        meant = self._meant(value, function_of)
+        if meant is not None:
+            return self._value(definition, root, line, column, meant)
         what = f"'{root}' is a {type(value).__name__}"
         if attributes and reached is not _MISSING:
             what = f"'{name}' is a {type(reached).__name__}"
@@ -220,17 +226,22 @@ class Source:
         raise error(definition, name if attributes else root, line, column, f"{what}, which a kernel cannot capture",
                     "pass it as an argument; functions, kernels, numbers, strings, dtypes and tuples of them are captured")
 
-    def _text_of(self, value: Any, function_of: FunctionOf) -> str | None:
-        """What the compiler is given for an object: the name of a function that was added, or a constant."""
+    def _meant(self, value: Any, function_of: FunctionOf) -> str | Definition | None:
+        """What the compiler is given for an object: a function, which is added, or a constant."""
         found = function_of(value)
         if found is None:
             return literal(value)
-        self.add(read(*found), function_of)
-        return found[0].__code__.co_name
+        for piece in self.pieces:
+            if piece.function is found[0]:
+                return piece
+        definition = read(*found)
+        self.add(definition, function_of)
+        return definition
 
-    def _constant(self, definition: Definition, name: str, line: int, column: int, text: str) -> None:
-        if self.constants.setdefault(name, text) != text:
-            raise error(definition, name, line, column, f"'{name}' is {text} here, and {self.constants[name]} in another function",
+    def _value(self, definition: Definition, name: str, line: int, column: int, meant: str | Definition) -> None:
+        other = self.values.setdefault(name, meant)
+        if other != meant:
+            raise error(definition, name, line, column, f"'{name}' is {meant} here, and {other} in another function",
                         "rename one of the two")
 
     def _import(self, definition: Definition, name: str, statement: str, line: int, column: int) -> None:
@@ -238,17 +249,35 @@ class Source:
             raise error(definition, name, line, column, f"'{name}' is another name in another function: {self.imports[name]}",
                         "import it under the same name in both")
 
+    def _names(self) -> list[str]:
+        """A name for each piece: that of its def, unless the texts use it for something else, as for what a decorator made of it."""
+        names: list[str] = []
+        for piece in self.pieces:
+            name, number = piece.name, 1
+            while name in names or name in self.imports or self.values.get(name, piece) is not piece:
+                if not names:  # the compiled function is known by its name
+                    raise CompileError(f"'{name}', {piece}, is also the name of {self.imports.get(name) or self.values[name]}", "E_CAPTURE",
+                                       "rename one of the two")
+                number += 1
+                name = f"{piece.name}_{number}"
+            names.append(name)
+        return names
+
     def build(self) -> tuple[str, dict[str, Any]]:
-        """The text, and the options that describe it."""
+        """The text, and the options that describe it. `functions` is for the development mode: what names of functions refer to."""
+        names = self._names()
+        named = {name: names[self.pieces.index(value)] if isinstance(value, Definition) else value for name, value in self.values.items()}
         head = ["import tessera"] + [s for s in self.imports.values() if s != "import tessera"]
         text = "\n".join(head) + "\n"
         pieces = [(1, "<imports>", 1)]
-        for piece in self.pieces:
-            indent = piece.text[:len(piece.text) - len(piece.text.lstrip())]
+        for piece, name in zip(self.pieces, names):
+            indent, _, rest = piece.text.partition("def")
             if piece.decorator:
                 pieces.append((text.count("\n") + 1, piece.file, piece.line))
                 text += f"{indent}{piece.decorator}\n"
             pieces.append((text.count("\n") + 1, piece.file, piece.line))
-            text += piece.text if piece.text.endswith("\n") else piece.text + "\n"
-        return text, {"kernel": self.pieces[0].name, "file": self.pieces[0].file, "constants": list(self.constants.items()),
+            text += f"{indent}def{rest.replace(piece.name, name, 1)}" + ("" if rest.endswith("\n") else "\n")
+        return text, {"kernel": self.pieces[0].name, "file": self.pieces[0].file,
+                      "constants": [(name, text) for name, text in named.items() if text != name or isinstance(self.values[name], str)],
+                      "functions": [(name, str(value)) for name, value in self.values.items() if isinstance(value, Definition)],
                       "pieces": pieces}

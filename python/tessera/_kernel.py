@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from tessera import _capture, _core, _settings
 from tessera._entry import entry, method
-from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic
+from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic, is_own
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
@@ -156,6 +156,38 @@ class Kernel(_core.Kernel):
         self.jit(target=target).save(path)
 
 
+class _Watched(Kernel):
+    """A kernel in Python's development mode (python -X dev): each call looks whether what it captured has been assigned since."""
+
+    @method
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._read is not None:
+            import warnings
+            read = self._read[1]
+            try:
+                options = self._source()[1]
+                changed = [f"'{name}' was {was}" for key in ("constants", "functions") for name, was in read[key]
+                           if dict(options[key]).get(name) != was]
+            except CompileError as e:  # to something that is no constant
+                changed = [str(e.args[0])]
+            for what in changed:
+                warnings.warn(f"{self.__name__} keeps what it captured when it was compiled: {what}", RuntimeWarning, _level())
+        return super().__call__(*args, **kwargs)
+
+
+def _level() -> int:
+    """The stacklevel of the caller's frame for the first frame that is not of this package."""
+    frame: types.FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and is_own(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _kind() -> type[Kernel]:
+    return _Watched if sys.flags.dev_mode else Kernel
+
+
 class _AnyRank(Kernel):
     """A graph function with ... in its types: a kernel for each number of dims that it stands for."""
 
@@ -174,28 +206,11 @@ class _AnyRank(Kernel):
                 text, options, returns = self._source()
                 return text, {**options, "dims": [("...", max(count, 0))]}, returns
 
-            found = Kernel(self.__name__, self._parameters, self._defaults, self._open, self._is_function, source,
-                           positional=self._positional, captures_graph=self._captures_graph)
+            found = _kind()(self.__name__, self._parameters, self._defaults, self._open, self._is_function, source,
+                            positional=self._positional, captures_graph=self._captures_graph)
             found._annotations, found.__wrapped__ = self._annotations, self.__wrapped__
             self._ranks[count] = found
         return found
-
-
-class _Watched(Kernel):
-    """A kernel in Python's development mode (python -X dev): each call looks whether what it captured has been assigned since."""
-
-    @method
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._read is not None:
-            import warnings
-            try:
-                now = dict(self._source()[1]["constants"])
-                changed = [f"'{name}' was {text}" for name, text in self._read[1]["constants"] if now.get(name) != text]
-            except CompileError as e:  # to something that is no constant
-                changed = [str(e.args[0])]
-            for what in changed:
-                warnings.warn(f"{self.__name__} keeps what it captured when it was compiled: {what}", RuntimeWarning, stacklevel=2)
-        return super().__call__(*args, **kwargs)
 
 
 def _has_leading(annotation: Any) -> bool:
@@ -391,7 +406,7 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         whole.add(definition, _function_of)
         return (*whole.build(), definition.returns)
 
-    kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else _Watched if sys.flags.dev_mode else Kernel
+    kind = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else _kind()
     made = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
                 tuple(name not in annotations for name in parameters), is_function, source,
                 positional=code.co_argcount, captures_graph=captures_graph)
@@ -557,6 +572,8 @@ def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, An
         raise ArgumentError(f"a source is a str, found {type(text).__name__}", "E_ARG_TYPE")
     if not isinstance(filename, str):
         raise ArgumentError(f"filename is a str, found {filename!r}", "E_ARG_TYPE")
+    if "\0" in filename or filename != filename.encode(errors="replace").decode():
+        raise ArgumentError(f"filename has characters in UTF-8 and no NUL, found {filename!r}", "E_ARG_TYPE")
     if constants is not None and not isinstance(constants, Mapping):
         raise ArgumentError(f"constants is a dict of names and values, found {constants!r}", "E_ARG_TYPE")
     name, lines = filename, io.StringIO(text, newline=None).readlines()

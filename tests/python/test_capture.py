@@ -375,23 +375,42 @@ class Capture(unittest.TestCase):
                 for i in ts.tile.parallel(0, n, BLOCK):
                     x[i:i+BLOCK] = x[i:i+BLOCK] * K
 
+            def helper(v):
+                return v + 1.0
+
+            def another(v):
+                return v + 2.0
+
+            @ts.jit
+            def leading(x: ts.Tensor[..., "n", ts.f32]) -> ts.Tensor[..., "n", ts.f32]:
+                return helper(x) * BLOCK
+
             x = np.ones(3, "f4")
             f(x), k(x), f(x)
             K = 5.0
             assert f(x)[0] == 4
             K = object()
             k(x)
+            leading(x), leading(np.ones((2, 3), "f4"))
+            helper = another
+            leading(x)
+            BLOCK = 32
+            leading(np.ones((2, 3), "f4"))
         """)
         with tempfile.TemporaryDirectory() as folder:
             file = folder + "/program.py"
             pathlib.Path(file).write_text(program)
-            for words, count in (((), 0), (("-X", "dev"), 2)):
+            for words, count in (((), 0), (("-X", "dev"), 5)):
                 done = subprocess.run([sys.executable, *words, file], capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                found = [line.removeprefix(file) for line in done.stderr.splitlines() if "RuntimeWarning" in line]
-                self.assertEqual(found, [":18: RuntimeWarning: f keeps what it captured when it was compiled: 'K' was 2.0",
-                                         ":20: RuntimeWarning: k keeps what it captured when it was compiled: 'K' is a object, which a kernel "
-                                         "cannot capture"][:count])
+                found = [line.removeprefix(file + ":") for line in done.stderr.splitlines() if "RuntimeWarning" in line]
+                kept = "keeps what it captured when it was compiled:"
+                self.assertEqual(found, [
+                    f"28: RuntimeWarning: f {kept} 'K' was 2.0",
+                    f"30: RuntimeWarning: k {kept} 'K' is a object, which a kernel cannot capture",
+                    f"33: RuntimeWarning: leading {kept} 'helper' was the function at {file}:15",
+                    f"35: RuntimeWarning: leading {kept} 'BLOCK' was 16",
+                    f"35: RuntimeWarning: leading {kept} 'helper' was the function at {file}:15"][:count])
 
     def test_two_definitions(self):
         text = "import tessera as ts\n@ts.jit\ndef f(x): return x + 1.0; y = 2\n@ts.jit\ndef g(x): return x * 3.0\n"
@@ -408,14 +427,105 @@ class Capture(unittest.TestCase):
                 return v * k
             return helper
 
-        first, second = make(1.0), make(2.0)
+        def other(v):
+            def helper(v):
+                return v + 10.0
+            return helper
+
+        first, second, third = make(1.0), make(2.0), other(0)
 
         @ts.jit
         def f(x):
             return first(x) + second(x)
 
-        with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE.*two functions are named 'helper'"):
+        @ts.jit
+        def g(x):
+            return second(x) * third(x)
+
+        with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE.*'k' is 2.0 here, and 1.0 in another function"):
             f(np.ones(3, "f4"))
+        np.testing.assert_array_equal(g(np.ones(3, "f4")), 2 * 11)
+
+    def test_what_decorators_made_of_helpers(self):
+        def plus_one(function):
+            @functools.wraps(function)
+            def inner(v):
+                return function(v) + 1.0
+            return inner
+
+        @plus_one
+        def helper(v):
+            return v * 2.0
+
+        @ts.jit
+        def f(x):
+            return helper(x) * 10.0
+
+        np.testing.assert_array_equal(f(np.ones(3, "f4")), 30)
+        wrong = plus_one(plus_one(helper))
+
+        @ts.jit
+        def g(x):
+            return wrong(x)
+
+        with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE.*'function' is the function at (.|\n)*rename one of the two"):
+            g(np.ones(3, "f4"))
+
+        def make(h):
+            @ts.jit
+            def h_(x):
+                return h(x)
+            return h_
+
+        def h_(v):
+            return v * 5.0
+
+        np.testing.assert_array_equal(make(h_)(np.ones(3, "f4")), 5)
+
+        def times(clash):
+            def helper(v):
+                return v * clash
+            return helper
+
+        doubled = times(2.0)
+
+        @ts.jit
+        def clash(x):
+            return doubled(x)
+
+        with self.assertRaisesRegex(ts.CompileError, "E_CAPTURE.*'clash', the function at .*, is also the name of 2.0"):
+            clash(np.ones(3, "f4"))
+
+    def test_only_names_of_the_text_are_looked_at(self):
+        large, cyclic, width = list(range(100_000)), [1], 4
+        cyclic.append(cyclic)
+        import tessera as local
+
+        @local.kernel
+        def k(x: local.Tensor["n", width, local.f32]):
+            for i in ts.tile.parallel(0, n, 8):
+                x[i:i+8, :] = x[i:i+8, :] + 1.0
+
+        x = np.zeros((9, 4), "f4")
+        k(x)
+        np.testing.assert_array_equal(x, 1)
+        self.assertEqual(set(k.__wrapped__._tessera_scope), {"local", "width"})
+
+        @ts.jit
+        def f(x):
+            return x * cyclic[0]
+
+        deep = 1.0
+        for _ in range(100_000):
+            deep = (deep,)
+
+        @ts.jit
+        def g(x):
+            return x * deep
+
+        for function, kind in ((f, "list"), (g, "tuple")):
+            with self.assertRaisesRegex(ts.CompileError, f"E_CAPTURE.* is a {kind}, which a kernel cannot capture"):
+                function(np.ones(3, "f4"))
 
     def test_what_no_decorator_takes(self):
         async def coroutine(x):
