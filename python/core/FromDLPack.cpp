@@ -240,6 +240,10 @@ bool Tensor::take(const dlpack::Tensor &t, const char *name) {
   deviceId = t.device.id;
   isHost = isHostDevice(t.device.type);
   dtype = t.dtype.lanes == 1 ? dtypeOfDLPack(t.dtype.code, t.dtype.bits) : -1;
+  if (dtype < 0 && t.dtype.code == dlpack::Complex)
+    return refuseCapsule(name, "its elements are complex, which the language does not have",
+                         "pass both parts as a last dim of 2, as torch.view_as_real(" + std::string(name) +
+                             ") does");
   if (dtype < 0)
     return refuseCapsule(name, "its elements (DLPack type " + std::to_string(t.dtype.code) + ", " +
                                    std::to_string(t.dtype.bits) + " bits, " + std::to_string(t.dtype.lanes) +

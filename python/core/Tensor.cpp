@@ -47,6 +47,33 @@ int dtypeOfFormat(const char *format, Py_ssize_t bytes) {
   }
 }
 
+/// Raises for elements of a format that is no dtype.
+void refuseFormat(const std::string &name, const std::string &format, Py_ssize_t bytes) {
+  if (format.size() == 2 && format[0] == '>' && dtypeOfFormat(&format[1], bytes) >= 0) {
+    refuse("E_ARG_DTYPE", name + " has its bytes in another order than this machine's",
+           "pass " + name + ".astype(" + name + ".dtype.newbyteorder('='))");
+    return;
+  }
+  std::string what = "of the format '" + format + "', which is no dtype of the language";
+  std::string hint = "convert it, as with " + name + ".astype('float32')";
+  const size_t order = std::string("@=<>!").find(format[0]) != std::string::npos;
+  if (format.starts_with("T{")) {
+    what = "that are records";
+    hint = "pass one field: np.ascontiguousarray(" + name + "['field'])";
+  } else if (format[order] == 'Z') {
+    what = "that are complex, which the language does not have";
+    hint = "pass its parts, " + name + ".real and " + name + ".imag, or both as a last dim of 2: " + name +
+           ".view('" + (bytes == 8 ? "float32" : "float64") + "').reshape(*" + name + ".shape, 2)";
+  } else if (format[order] == 'O') {
+    what = "that are objects of Python";
+    hint = "make numbers of them: " + name + ".astype('float32')";
+  } else if (format.ends_with("s") || format.ends_with("w") || format.ends_with("U")) {
+    what = "that are texts";
+    hint = "number them, as with np.unique(" + name + ", return_inverse=True)[1]";
+  }
+  refuse("E_ARG_DTYPE", name + " has elements " + what, hint);
+}
+
 } // namespace
 
 void Tensor::release() {
@@ -176,8 +203,16 @@ bool Tensor::readBuffer(PyObject *object, const char *name) {
     const bool isOfFormat = kind == TypeKind::NumPy && PyErr_ExceptionMatches(PyExc_ValueError);
     if (!isOfFormat) return refuseExport("E_ARG_TYPE", name);
     clearError();
-    refuse("E_ARG_DTYPE", std::string(name) + " has elements of a type that the language does not have",
-           "convert it, as with " + std::string(name) + ".astype('float32'), or with ts.asarray(x, dtype)");
+    const Ref itsType(PyObject_GetAttrString(object, "dtype")); // datetime64 and the like
+    const Ref shown(itsType ? PyObject_Str(itsType.get()) : nullptr);
+    std::string type;
+    if (!shown || !text(shown.get(), type)) clearError();
+    const bool isTime = type.starts_with("datetime64") || type.starts_with("timedelta64");
+    refuse("E_ARG_DTYPE",
+           std::string(name) + " has elements of " + (type.empty() ? "a type" : type) +
+               ", which is no dtype of the language",
+           isTime ? "pass the counts: " + std::string(name) + ".view('int64')"
+                  : "convert it, as with " + std::string(name) + ".astype('float32')");
     return false;
   }
   held = View;
@@ -185,17 +220,7 @@ bool Tensor::readBuffer(PyObject *object, const char *name) {
   data = buffer.buf;
   dtype = dtypeOfFormat(buffer.format, buffer.itemsize);
   if (dtype < 0) {
-    const std::string format = buffer.format;
-    const bool isSwapped =
-        format.size() == 2 && format[0] == '>' && dtypeOfFormat(&format[1], buffer.itemsize) >= 0;
-    if (isSwapped)
-      refuse("E_ARG_DTYPE", std::string(name) + " has its bytes in another order than this machine's",
-             "pass " + std::string(name) + ".astype(" + name + ".dtype.newbyteorder('='))");
-    else
-      refuse("E_ARG_DTYPE",
-             std::string(name) + " has elements of the format '" + format +
-                 "', which is no dtype of the language",
-             "convert it, as with " + std::string(name) + ".astype('float32')");
+    refuseFormat(name, buffer.format, buffer.itemsize);
     return false;
   }
   rank = buffer.ndim;

@@ -59,17 +59,21 @@ def accum(dtype: DType) -> Policy:
     return Policy(f"accum({dtype})")
 
 
-def round(mode: Any) -> Any:  # noqa: A001 (the language's name)
+def round(mode: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: A001 (the language's name)
     """The rounding of conversions to the dtype: "rne", to nearest, ties to even. Of an array: its elements, rounded to whole numbers."""
-    if isinstance(mode, str):
+    if isinstance(mode, str) and not args and not kwargs:
         return Policy(f"round({mode})")
     from tessera._names import OP, TILE
-    return (OP.get("round") or TILE["round"])(mode)
+    return (OP.get("round") or TILE["round"])(mode, *args, **kwargs)
 
 
 def loss_scale(factor: float) -> Policy:
     """The factor that a loss is scaled with, so that gradients of this dtype do not underflow."""
-    return Policy(f"loss_scale({float(factor)!r})")
+    try:
+        return Policy(f"loss_scale({float(factor)!r})")
+    except (TypeError, ValueError, OverflowError):
+        from tessera._errors import ArgumentError
+        raise ArgumentError(f"loss_scale takes a number, found {factor!r}", "E_ARG_TYPE", "write loss_scale(128.0)") from None
 
 
 class Strides:

@@ -117,10 +117,10 @@ class Name:
             arrays.append(value)
             return ...
 
-        key = (*map(pattern, args), *((name, pattern(value)) for name, value in kwargs.items()))
         try:
+            key = (*map(pattern, args), *((name, pattern(value)) for name, value in kwargs.items()))
             kernel = self._compiled.get(key)
-        except TypeError:
+        except (TypeError, RecursionError):  # also a list that contains itself
             raise ArgumentError(f"{self._path}: an argument is no array and no constant", "E_ARG_TYPE") from None
         if kernel is None:
             kernel = self._compile(args, kwargs)

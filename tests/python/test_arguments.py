@@ -122,6 +122,14 @@ class Arguments(unittest.TestCase):
         for x in (np.array([None] * 3), np.zeros(3, "M8[s]"), np.array(["a"] * 3), np.zeros(3, "c8"), np.zeros(3, [("a", "f4")]),
                   np.zeros(3, np.longdouble)):
             self.refused("E_ARG_DTYPE", lambda: add(x, y), "x")
+        for dtype, words in (("c8", "x.view('float32').reshape(*x.shape, 2)"), (">c16", "x.view('float64')"), (object, "x.astype('float32')"),
+                             ("M8[s]", "x.view('int64')"), ("m8[ns]", "x.view('int64')"), ("S3", "np.unique(x"), ("U3", "np.unique(x"),
+                             ([("a", "f4")], "np.ascontiguousarray(x['field'])"), ("g", "x.astype('float32')")):
+            x = np.zeros(3, dtype)
+            for call in (lambda: add(x, y), lambda: ts.asarray(x), lambda: ts.exp(x)):
+                self.refused("E_ARG_DTYPE", call, words)
+        pairs = np.array([1 + 2j, 3 - 4j], "c8")  # as the hint says
+        np.testing.assert_array_equal(doubled(pairs.view("float32").reshape(*pairs.shape, 2)), [[2, 4], [6, -8]])
         self.refused("E_ARG_DTYPE", lambda: add(np.ones(3), y), "x is f64[3], expected elements of f32")
 
     def test_elements_that_share_a_byte(self):

@@ -182,6 +182,14 @@ class Sizes(Case):
         self.refused("E_ARG_RANK", lambda: ts.empty((1,) * 9))
         self.assertIsInstance(self.refused("TSR_EOOM", lambda: ts.empty(2 ** 45)), MemoryError)
         self.refused("E_ARG_DTYPE", lambda: ts.zeros(3, "f77"))
+        x = np.ones(3, "f4")
+        cyclic = [1]
+        cyclic.append(cyclic)
+        for call in (lambda: ts.exp(cyclic), lambda: ts.softmax(x, axis=cyclic), lambda: ts.round(cyclic), lambda: ts.round(3.0),
+                     lambda: ts.loss_scale("much"), lambda: ts.loss_scale(None)):
+            self.refused("E_ARG_TYPE", call)
+        for call in (lambda: ts.round(x, 2), lambda: ts.round(x, decimals=1), lambda: ts.std(x, ddof=1)):
+            self.refused("E_ARGUMENTS", call, "it is ")
         self.refused("E_ARG_RANGE", lambda: ts.arange(0, 3, 0))
         self.assertIsInstance(self.refused("TSR_EOOM", lambda: ts.zeros(2 ** 45)), MemoryError)
         self.refused("TSR_EOOM", lambda: ts.arange(1e300))
@@ -323,7 +331,8 @@ class Objects(Case):
 
     def test_texts(self):
         self.refused("E_ARG_TYPE", lambda: ts.compile(b"x"))
-        self.refused("E_ARG_TYPE", lambda: ts.compile("x = 1", filename=3), "filename")
+        for name in (3, "a\ud800.py", "a\0.py"):
+            self.refused("E_ARG_TYPE", lambda: ts.compile("x = 1", filename=name), "filename")
         self.refused("E_ARG_TYPE", lambda: ts.compile("x = 1", constants=5), "constants")
         for text in ("a\0b", "x = '\ud800'", "def (", "x = 1\n  y = 2"):
             self.refused("E_SYNTAX", lambda: ts.compile(text), cls=ts.CompileError)
