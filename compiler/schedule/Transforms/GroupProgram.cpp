@@ -191,8 +191,10 @@ void GroupProgram::openGrid() {
   SmallVector<int64_t> axes;
   std::vector<KernelFrame::Axis> grid;
   for (int64_t axis = 0; axis < space.getRank(); ++axis) {
+    // A program of attention computes whole rows.
     bool isWalked =
         space_.reducedAxis() == axis ||
+        (space_.kind() == GroupKind::Attention && axis + 1 == space.getRank()) ||
         (space_.kind() == GroupKind::Concat &&
          cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
     const bool isSplit = isWalked && space_.parts();

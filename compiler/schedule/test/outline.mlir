@@ -239,3 +239,21 @@ graph.func @parts(%x: !line) -> !parts attributes {returns = ["result"], params 
   }
   graph.return %0 : !parts
 }
+
+// Queries are split over programs; each has all columns of its rows, however few keys a tile has.
+// CHECK-LABEL: schedule.kernel @attend.g0
+// CHECK: schedule.grid (%i0, %i1) = ("0", "0") to ("H", "S") step ("1", "32") names ["i0", "i1"]
+// CHECK: tile.store %{{.*}}, %out0[%{{.*}}, %{{.*}}, %{{.*}}] extents [-1, 32, 128]
+!heads = !graph.tensor<["H", "S", 128], f32>
+graph.func @attend(%q: !heads, %k: !heads) -> !heads attributes {returns = ["result"], params = [
+    #tile.param<name = "q", kind = tensor, dtype = f32, access = read, dims = ["H", "S", "128"]>,
+    #tile.param<name = "k", kind = tensor, dtype = f32, access = read, dims = ["H", "S", "128"]>,
+    #tile.param<name = "result", kind = result, dtype = f32, access = write, dims = ["H", "S", "128"]>,
+    #tile.param<name = "H", kind = dim>, #tile.param<name = "S", kind = dim>]} {
+  %0 = schedule.group attention(%q, %k) attributes {tile = array<i64: 32, 64>} : (!heads, !heads) -> !heads {
+  ^bb0(%a: !heads, %b: !heads):
+    %1 = graph.attention %a, %b, %b : (!heads, !heads, !heads) -> !heads
+    schedule.yield %1 : !heads
+  }
+  graph.return %0 : !heads
+}
