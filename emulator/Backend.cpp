@@ -10,7 +10,7 @@ namespace {
 
 class EmulatedBackend final : public Backend {
 public:
-  explicit EmulatedBackend(std::vector<DeviceRow> rows) : rows_(std::move(rows)) {}
+  EmulatedBackend(std::vector<DeviceRow> rows, Log log) : rows_(std::move(rows)), log_(log) {}
 
   tsr_status_t probe(tsr_probe_t &out, std::string &) override {
     out.device_count = deviceCount();
@@ -23,11 +23,12 @@ public:
   }
   std::unique_ptr<DeviceContext> createContext(int device, const tsr_allocator_t *allocator,
                                                std::string &) override {
-    return makeContext(rows_[static_cast<size_t>(device)], allocator);
+    return makeContext(rows_[static_cast<size_t>(device)], log_, allocator);
   }
 
 private:
   const std::vector<DeviceRow> rows_;
+  const Log log_;
 };
 
 DeviceRow rowOf(const std::string &backend, const EmulatedDevice &device, const Options &options) {
@@ -49,7 +50,7 @@ DeviceRow rowOf(const std::string &backend, const EmulatedDevice &device, const 
 
 extern "C" __attribute__((visibility("default"))) tessera::Backend *
 tesseraCreateEmulated_0(const char *backend, std::span<const tessera::EmulatedDevice> devices,
-                        const std::string &variant, std::string &why) {
+                        const std::string &variant, const tsr_host_info_t *host, std::string &why) {
   using namespace tessera::emulator;
   Options options;
   if (!readOptions(variant, options, why)) return nullptr;
@@ -63,5 +64,5 @@ tesseraCreateEmulated_0(const char *backend, std::span<const tessera::EmulatedDe
     why = "the emulator has no architecture '" + options.arch + "' of " + backend + "; there are " + names;
     return nullptr;
   }
-  return new EmulatedBackend(std::move(rows));
+  return new EmulatedBackend(std::move(rows), {host->log, host->log_user});
 }

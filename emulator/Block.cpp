@@ -1,8 +1,10 @@
 #include "emulator/Block.h"
 #include "emulator/Checker.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace tessera::emulator {
@@ -46,6 +48,7 @@ bool Block::run(Launch &launch, int64_t index) {
   for (Lane &lane : lanes_)
     lane = {};
   waiting_ = ended_ = 0;
+  counts_ = {};
   failed_ = isRoundOver_ = false;
   if (launch.checker) launch.checker->beginBlock(*this);
   fibres_.restart(body, this);
@@ -54,10 +57,12 @@ bool Block::run(Launch &launch, int64_t index) {
     running_ = lane;
     fibres_.enter(lane);
     if (std::exchange(isRoundOver_, false)) lane = -1;
+    if (launch.failed) failed_ = true; // another block, for which this one may wait
   }
   running = outer;
   if (!failed_ && ended_ < lanes()) explainStop();
   if (failed_) launch.failed = true;
+  launch.counts.add(counts_);
   return !failed_;
 }
 
@@ -199,6 +204,9 @@ void Block::completeWarp(int first, int last) {
       to.result = valueOf(inside ? from : self, r.value);
       break;
     }
+    case Meeting::LoadMatrix:
+    case Meeting::Multiply: // done for all lanes below
+      break;
     case Meeting::Vote: // all, any, ballot, uniform: the order of NVVM's attribute is any, all, ballot, uni
       to.result = r.kind == 0   ? votes != 0
                   : r.kind == 1 ? std::popcount(votes) == members
@@ -207,9 +215,47 @@ void Block::completeWarp(int first, int last) {
       break;
     }
   }
+  if (common.meeting == Meeting::LoadMatrix || common.meeting == Meeting::Multiply)
+    completeMatrix(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
   if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);
+}
+
+void Block::completeMatrix(int first, int last) {
+  const Lane &own = lanes_[static_cast<size_t>(running_)];
+  const Request &common = own.request;
+  const auto instruction = static_cast<MatrixInstruction>(common.kind);
+  const bool isProduct = common.meeting == Meeting::Multiply;
+  std::array<MatrixOperands, 64> operands; // of the largest warp
+  for (int lane = first; lane < last; ++lane)
+    operands[static_cast<size_t>(lane - first)] = lanes_[static_cast<size_t>(lane)].request.matrix;
+  const std::span all(operands.data(), static_cast<size_t>(last - first));
+  if (all.size() != (isProduct ? lanesOf(instruction) : 32)) {
+    launch_->report.add("E_EMU_DIVERGENCE", {own.site, -1},
+                        launch_->kernel.image->site(own.site).place() + ": a warp of " + who(-1) + " has " +
+                            std::to_string(all.size()) + " lanes, too few for this operation of matrices");
+    end();
+  }
+  if (isProduct) {
+    counts_.inMatrices += multiply(instruction, all);
+    ++counts_.instructions;
+    return;
+  }
+  const int count = static_cast<int>(common.value), lastLane = running_;
+  const int32_t site = own.site;
+  auto check = [&](size_t lane, const void *from, int32_t bytes, bool reads) {
+    running_ = first + static_cast<int>(lane); // on whose account it is
+    launch_->checker->matrixAccess(from, bytes, reads, site);
+  };
+  if (launch_->checker)
+    for (size_t lane = 0; lane < static_cast<size_t>(count) * 8; ++lane)
+      check(lane, all[lane].a, 16, false);
+  loadMatrices(all, count, common.kind != 0, [&](size_t lane, const char *from, char *to) {
+    if (launch_->checker) check(lane, from, 2, true);
+    std::memcpy(to, from, 2);
+  });
+  running_ = lastLane;
 }
 
 // ---- Failures

@@ -6,6 +6,7 @@
 #pragma once
 #include "emulator/Fibres.h"
 #include "emulator/Launch.h"
+#include "emulator/Matrix.h"
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -16,13 +17,14 @@ namespace tessera::emulator {
 class Checker;
 
 /// How an operation of a warp uses the values that its lanes bring.
-enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote };
+enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote, LoadMatrix, Multiply };
 
 /// What a lane brings to an operation of its warp.
 struct Request {
   Meeting meeting = Meeting::Barrier;
-  int32_t kind = 0; // of shuffles and votes
+  int32_t kind = 0; // of shuffles, votes, loads of matrices (isTransposed) and products (MatrixInstruction)
   uint32_t mask = 0, value = 0, lane = 0, clamp = 0;
+  MatrixOperands matrix = {};
 };
 
 /// Used by one host thread at a time; may be used for several blocks and launches, one after another.
@@ -47,6 +49,8 @@ public:
   uint32_t meetWarp(const Request &, int32_t site);
   /// Lets other lanes run.
   void pause();
+  /// Adds to the multiply-adds that are executed outside of matrix instructions.
+  void countMultiplyAdds(int64_t number) { counts_.others += number; }
   /// For each access, in a random schedule.
   void maybePause();
   /// Ends the block, after an error was reported.
@@ -71,6 +75,7 @@ private:
   void stop(State state, int32_t site);
   void completeBarrier();
   void completeWarp(int first, int last);
+  void completeMatrix(int first, int last);
   void explainStop();
   std::string who(int lane) const;
 
@@ -84,6 +89,7 @@ private:
   int64_t index_ = 0;
   uint32_t position_[3] = {}, grid_[3] = {1, 1, 1};
   std::vector<uint64_t> values_;
+  Counts counts_;
   int running_ = -1, waiting_ = 0, ended_ = 0;
   bool failed_ = false;
   bool isRoundOver_ = false; // a barrier is complete: the next round begins with the first lane

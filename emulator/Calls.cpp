@@ -43,6 +43,28 @@ TESSERA_EMULATED uint32_t tsr_emu_vote(int32_t kind, uint32_t mask, uint32_t pre
   return Block::current().meetWarp(request, site);
 }
 
+/// A product of matrices, C += A * B; `a`, `b` and `c` are what the lane holds, one element after another.
+TESSERA_EMULATED void tsr_emu_multiply(int32_t instruction, const void *a, const void *b, float *c,
+                                       int32_t site) {
+  Request request{.meeting = Meeting::Multiply, .kind = instruction, .mask = ~0u};
+  request.matrix = {a, b, c};
+  Block::current().meetWarp(request, site);
+}
+
+/// ldmatrix of PTX; `words` gets one word for each matrix.
+TESSERA_EMULATED void tsr_emu_load_matrix(const void *row, int32_t count, int32_t isTransposed, void *words,
+                                          int32_t site) {
+  Request request{.meeting = Meeting::LoadMatrix, .kind = isTransposed, .mask = ~0u};
+  request.value = static_cast<uint32_t>(count);
+  request.matrix = {row, nullptr, words};
+  Block::current().meetWarp(request, site);
+}
+
+/// Counts fused multiply-adds.
+TESSERA_EMULATED void tsr_emu_count(int64_t multiplyAdds) {
+  Block::current().countMultiplyAdds(multiplyAdds);
+}
+
 TESSERA_EMULATED void tsr_emu_access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
   Block &block = Block::current();
   if (block.launch().checker) block.launch().checker->access(address, bytes, flags, site);

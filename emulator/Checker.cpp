@@ -1,5 +1,6 @@
 #include "emulator/Checker.h"
 #include <algorithm>
+#include <bit>
 #include <tessera/emulated.hpp>
 
 namespace tessera::emulator {
@@ -228,6 +229,15 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
 void Checker::access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
   checkPlace(address, bytes, flags, site);
   touch(address, bytes, flags, site, /*isAtomic=*/false);
+}
+
+void Checker::matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site) {
+  const int32_t flags = access_flags::kShared | std::countr_zero(static_cast<uint32_t>(bytes))
+                                                    << access_flags::kAlignShift;
+  if (reads)
+    touch(address, bytes, flags, site, /*isAtomic=*/false);
+  else
+    checkPlace(address, bytes, flags, site);
 }
 
 } // namespace tessera::emulator

@@ -29,6 +29,9 @@ public:
   void barrier(int first, int last);
   /// An access of the lane that runs; see access_flags.
   void access(const void *address, int32_t bytes, int32_t flags, int32_t site);
+  /// A read of shared memory by an operation of the warp: `reads` is whether the lane that runs gets the
+  /// bytes, otherwise it gives their address, which is a multiple of `bytes`.
+  void matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site);
   void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void fence(int32_t flags);
 

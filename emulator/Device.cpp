@@ -77,9 +77,9 @@ private:
 
 class Context final : public DeviceContext {
 public:
-  Context(const DeviceRow &row, const tsr_allocator_t *allocator)
+  Context(const DeviceRow &row, Log log, const tsr_allocator_t *allocator)
       : row_(row), memory_(row.info.memoryBytes, allocator),
-        runner_(row.warpSize, row.options.check, row.options.schedule) {}
+        runner_(row.warpSize, row.options.check, row.options.schedule, log) {}
 
   const DeviceInfo &info() const override { return row_.info; }
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
@@ -149,8 +149,8 @@ bool readOptions(const std::string &variant, Options &out, std::string &why) {
   return true;
 }
 
-std::unique_ptr<DeviceContext> makeContext(const DeviceRow &row, const tsr_allocator_t *allocator) {
-  return std::make_unique<Context>(row, allocator);
+std::unique_ptr<DeviceContext> makeContext(const DeviceRow &row, Log log, const tsr_allocator_t *allocator) {
+  return std::make_unique<Context>(row, log, allocator);
 }
 
 } // namespace tessera::emulator

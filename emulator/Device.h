@@ -24,6 +24,6 @@ struct DeviceRow {
   Options options;
 };
 
-std::unique_ptr<DeviceContext> makeContext(const DeviceRow &row, const tsr_allocator_t *allocator);
+std::unique_ptr<DeviceContext> makeContext(const DeviceRow &row, Log log, const tsr_allocator_t *allocator);
 
 } // namespace tessera::emulator

@@ -4,6 +4,7 @@
 #include "emulator/Report.h"
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <tessera/backend.hpp>
 
@@ -29,6 +30,30 @@ struct Kernel final : DeviceKernel {
   const Image::Entry entry;
 };
 
+/// Multiply-adds that were executed.
+struct Counts {
+  int64_t instructions = 0; // of matrices
+  int64_t inMatrices = 0;   // multiply-adds in these
+  int64_t others = 0;       // fused multiply-adds of lanes; counted in checked code
+};
+
+/// Thread-safe.
+class CountsOfLaunch {
+public:
+  void add(const Counts &c) {
+    std::lock_guard lock(mutex_);
+    sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
+  }
+  Counts get() const {
+    std::lock_guard lock(mutex_);
+    return sum_;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  Counts sum_;
+};
+
 /// Shared by the host threads that run its blocks.
 struct Launch {
   const Kernel &kernel;
@@ -37,6 +62,7 @@ struct Launch {
   Schedule schedule;
   Checker *checker = nullptr; // null: nothing is checked
   Report report{};
+  CountsOfLaunch counts{};
   std::atomic<bool> failed{false};
 };
 

@@ -48,6 +48,14 @@ void Runner::giveBack(std::unique_ptr<Block> block) {
   idle_.push_back(std::move(block));
 }
 
+void Runner::report(const Launch &launch) const {
+  const Counts counts = launch.counts.get();
+  std::string text = "kernel " + launch.kernel.name + " executed " + std::to_string(counts.instructions) +
+                     " matrix instructions (" + std::to_string(counts.inMatrices) + " multiply-adds)";
+  if (check_) text += " and " + std::to_string(counts.others) + " other fused multiply-adds";
+  if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
+}
+
 tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, Memory &memory,
                          std::string &why) {
   const KernelSpec &spec = kernel.spec;
@@ -85,6 +93,7 @@ tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const Lau
     }
     work();
   }
+  report(launch);
   if (launch.report.isEmpty()) return TSR_SUCCESS;
   why = launch.report.text();
   return TSR_EDEVICE;

@@ -121,6 +121,7 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
     return fail(TSR_EINVAL, kernel.describe() + ": " + why);
 
   Call call{kernel, function, *instance, values};
+  LogLater later; // an emulated device logs within a launch
   std::lock_guard lock(stream.workspace.mutex());
   if (stream.device->isCapturing()) {
     GraphWork work;

@@ -226,7 +226,56 @@ def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Te
     yield p
 
 
+def instructions():
+    """Tiles of the sizes that matrix instructions of GPUs multiply, with tensors that end before, at and after a tile's end."""
+    for dtype in ("bf16", "f16"):
+        for ta, tb, tile in ((False, False, (64, 64, 32)), (True, True, (64, 64, 16)), (False, True, (128, 64, 48)), (True, False, (64, 128, 64)),
+                             (False, False, (128, 176, 16)), (False, False, (96, 96, 32))):
+            bm, bn, bk = tile
+            p = program(f"mma/instructions/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile))
+            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7))):
+                a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)}, {"C": product(dtype, a, b)})
+            yield p
+        p = program(f"mma/instructions/{dtype}/epilogue", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}], bias: ts.Tensor["N", ts.f32], C: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 32):
+            acc = ts.tile.zeros((64, 32), ts.f32) + bias[n:n+32][None, :]
+            for k in ts.tile.range(1, K, 32):
+                acc = ts.tile.mma(A[m+1:m+65, k:k+32], B[k:k+32, n:n+32], acc)
+            C[m:m+64, n:n+32] = ts.tile.maximum(acc, 0.0) * 2.0
+""")
+        for m, k, n in ((66, 70, 45), (65, 33, 32), (2, 2, 1)):  # row 0 and column 0 of A are left out
+            a, b, bias = random(dtype, (m, k), 5), random(dtype, (k, n), 6), random("f32", (n,), 7)
+            values, bound = np.full((m, n), 7.0), np.zeros((m, n))  # the last row is past A, so that C keeps it
+            values[:-1] = np.maximum(a[1:, 1:] @ b[1:] + bias, 0) * 2
+            bound[:-1] = (k + 4) * 2.0**-22 * (np.abs(a[1:, 1:]) @ np.abs(b[1:]) + np.abs(bias))
+            p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b), "bias": ("f32", bias)},
+                  {"C": want("f32", values, bound=bound, initial=np.full((m, n), 7.0))})
+        yield p
+        p = program(f"mma/instructions/{dtype}/chained", f"""@ts.kernel
+def k(Q: ts.Tensor["M", 64, ts.{dtype}], K: ts.Tensor["N", 64, ts.{dtype}], V: ts.Tensor["N", 64, ts.{dtype}], O: ts.Tensor["M", 64, ts.f32]):
+    for m in ts.tile.parallel(0, M, 64):
+        acc = ts.tile.zeros((64, 64), ts.f32)
+        for n in ts.tile.range(0, N, 64):
+            s = ts.tile.mma(Q[m:m+64, :], K[n:n+64, :].T) * 0.125
+            acc = ts.tile.mma(ts.tile.cast(s, ts.{dtype}), V[n:n+64, :], acc * 0.5)
+        O[m:m+64, :] = acc
+""")
+        for m, n in ((64, 64), (37, 130)):
+            q, key, v = random(dtype, (m, 64), 1), random(dtype, (n, 64), 2), random(dtype, (n, 64), 3)
+            values, bound = np.zeros((m, 64)), np.zeros((m, 64))
+            for first in range(0, n, 64):
+                part = slice(first, first + 64)
+                values = values * 0.5 + q @ key[part].T * 0.125 @ v[part]
+                bound = bound * 0.5 + 1.1 * DTYPES[dtype].eps * (np.abs(q) @ np.abs(key[part]).T * 0.125 @ np.abs(v[part]))
+            p.run({"M": m, "N": n}, {"Q": (dtype, q), "K": (dtype, key), "V": (dtype, v)}, {"O": want("f32", values, bound=bound)})
+        yield p
+
+
 def programs():
+    yield from instructions()
     yield from dtypes_and_transposes()
     yield from tiles()
     yield from extremes()

@@ -23,14 +23,21 @@ struct Outcome {
   std::string error;
 };
 
-/// Runs softmax of 20 rows of 70 columns, without barrier `without` (-1: all are there).
-Outcome runSoftmax(const std::string &vendor, const std::string &arch, int without) {
-  std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/softmax/softmax.py");
+/// A sample's kernel with the arguments of a launch.
+struct Sample {
+  std::string name, vendor, arch;
+  std::vector<uint64_t> tensors; // bytes of each
+  std::vector<uint64_t> dims;
+};
+
+/// Runs the sample without barrier `without` (-1: all are there).
+Outcome run(const Sample &sample, int without) {
+  std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + sample.name + "/" + sample.name + ".py");
   std::stringstream source;
   source << file.rdbuf();
   CompileOptions options;
-  options.fileName = "softmax.py";
-  options.targets = {vendor + ":" + arch};
+  options.fileName = sample.name + ".py";
+  options.targets = {sample.vendor + ":" + sample.arch};
   std::vector<Diagnostic> diags;
   Compilation compilation(options, diags);
   Outcome out;
@@ -43,49 +50,56 @@ Outcome runSoftmax(const std::string &vendor, const std::string &arch, int witho
   });
   out.barriers = int(barriers.size());
   if (without >= 0) barriers[size_t(without)]->erase();
-  const std::string name = vendor + ":emulated:" + arch + "+check";
+  const std::string name = sample.vendor + ":emulated:" + sample.arch + "+check";
   const std::string bundle = bundleOf(compilation.module(), name, out.error);
   if (!out.error.empty()) return out;
   Device device(name);
-  constexpr uint64_t kRows = 20, kColumns = 70;
-  void *tensors[2] = {};
-  for (void *&tensor : tensors) {
-    EXPECT_EQ(tsrAlloc(device.handle, kRows * kColumns * 4, TSR_MEM_DEVICE, &tensor), TSR_SUCCESS);
-    EXPECT_EQ(tsrMemset(device.handle, tensor, 0, kRows * kColumns * 4), TSR_SUCCESS);
+  std::vector<uint64_t> arguments;
+  for (uint64_t bytes : sample.tensors) {
+    void *tensor = nullptr;
+    EXPECT_EQ(tsrAlloc(device.handle, bytes, TSR_MEM_DEVICE, &tensor), TSR_SUCCESS);
+    EXPECT_EQ(tsrMemset(device.handle, tensor, 0, bytes), TSR_SUCCESS);
+    arguments.push_back(reinterpret_cast<uint64_t>(tensor));
   }
-  out.error = launch(
-      device, bundle,
-      {reinterpret_cast<uint64_t>(tensors[0]), reinterpret_cast<uint64_t>(tensors[1]), kRows, kColumns});
-  for (void *tensor : tensors)
-    EXPECT_EQ(tsrFree(device.handle, tensor), TSR_SUCCESS);
+  arguments.insert(arguments.end(), sample.dims.begin(), sample.dims.end());
+  out.error = launch(device, bundle, arguments);
+  for (size_t i = 0; i < sample.tensors.size(); ++i)
+    EXPECT_EQ(tsrFree(device.handle, reinterpret_cast<void *>(arguments[i])), TSR_SUCCESS);
   return out;
 }
 
-class Mutants : public testing::TestWithParam<std::pair<const char *, const char *>> {};
+class Mutants : public testing::TestWithParam<Sample> {};
 
 TEST_P(Mutants, AMissingBarrierIsARace) {
-  const auto [vendor, arch] = GetParam();
-  const Outcome whole = runSoftmax(vendor, arch, -1);
+  const Sample &sample = GetParam();
+  const Outcome whole = run(sample, -1);
   ASSERT_EQ(whole.error, "");
-  ASSERT_GT(whole.barriers, 4);
+  ASSERT_GE(whole.barriers, 4);
   int found = 0;
   for (int i = 0; i < whole.barriers; ++i) {
-    const Outcome mutant = runSoftmax(vendor, arch, i);
+    const Outcome mutant = run(sample, i);
     if (mutant.error.empty()) continue;
     ++found;
-    EXPECT_NE(mutant.error.find("[E_EMU_RACE] softmax.py:"), std::string::npos) << mutant.error;
+    EXPECT_NE(mutant.error.find("[E_EMU_RACE] " + sample.name + ".py:"), std::string::npos) << mutant.error;
   }
   // What a barrier separates is sometimes separated by its neighbour, too, or is of one lane.
   EXPECT_GE(found * 2, whole.barriers) << found << " of " << whole.barriers;
   RecordProperty("barriers", whole.barriers);
   RecordProperty("found", found);
-  std::printf("%s: %d of %d\n", vendor, found, whole.barriers);
+  std::printf("%s on %s: %d of %d\n", sample.name.c_str(), sample.vendor.c_str(), found, whole.barriers);
 }
 
-INSTANTIATE_TEST_SUITE_P(Vendors, Mutants,
-                         testing::Values(std::pair("ptx", "sm_80"), std::pair("rocm", "gfx90a"),
-                                         std::pair("levelzero", "pvc")),
-                         [](const auto &info) { return std::string(info.param.first); });
+Sample softmax(const char *vendor, const char *arch) { // 20 rows of 70 columns
+  return {"softmax", vendor, arch, {20 * 70 * 4, 20 * 70 * 4}, {20, 70}};
+}
+Sample gemm(const char *vendor, const char *arch) { // C (70 x 65) += A (70 x 40) * B (40 x 65)
+  return {"gemm", vendor, arch, {70 * 40 * 2, 40 * 65 * 2, 70 * 65 * 4}, {70, 40, 65}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
+                         testing::Values(softmax("ptx", "sm_80"), softmax("rocm", "gfx90a"),
+                                         softmax("levelzero", "pvc"), gemm("ptx", "sm_80")),
+                         [](const auto &info) { return info.param.name + "_" + info.param.vendor; });
 
 } // namespace
 } // namespace tessera::emulation

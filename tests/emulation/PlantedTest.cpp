@@ -2,8 +2,9 @@
 // kernels without a fault, about which it must say nothing.
 //
 // The body of a case gets %t (i32, the lane), %tl (the same as i64), %b (i32, the block), %s (shared memory
-// of 2048 bytes), %x (256 f32 of the device), %n (i64) and the constants %c0, %c1, %c32, %c255 and %f1. The
-// comments A and B mark the lines that the report must name.
+// of 2048 bytes), %at (16 times the lane's number in its warp), %x (256 f32 of the
+// device), %n (i64) and the constants %c0, %c1, %c4, %c32, %c255 and %f1. The comments A and B mark the lines
+// that the report must name.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -32,6 +33,7 @@ llvm.func @tsr_kernel_k(%x: !llvm.ptr<1>, %n: i64) attributes {nvvm.kernel, nvvm
 %c1 = llvm.mlir.constant(1 : i32) : i32
 %c32 = llvm.mlir.constant(32 : i32) : i32
 %c255 = llvm.mlir.constant(255 : i32) : i32
+%lanes = llvm.mlir.constant(31 : i32) : i32
 %all = llvm.mlir.constant(-1 : i32) : i32
 %f1 = llvm.mlir.constant(1.0 : f32) : f32
 %t = nvvm.read.ptx.sreg.tid.x : i32
@@ -44,6 +46,9 @@ llvm.func @tsr_kernel_k(%x: !llvm.ptr<1>, %n: i64) attributes {nvvm.kernel, nvvm
 %wrapped = llvm.and %next, %c255 : i32
 %other = llvm.getelementptr %s[%wrapped] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
 %isFirst = llvm.icmp "eq" %t, %c0 : i32
+%c4 = llvm.mlir.constant(4 : i32) : i32
+%line = llvm.and %t, %lanes : i32
+%at = llvm.shl %line, %c4 : i32
 %isLow = llvm.icmp "ult" %t, %c32 : i32
 )";
 const char *const kTail = R"(
@@ -162,6 +167,48 @@ nvvm.bar.warp.sync %all : i32
 %v = llvm.load %other : !llvm.ptr<3> -> f32 // B
 )"},
 
+    {"MatrixNotWritten", "E_EMU_UNINITIALIZED", R"(
+%row = llvm.getelementptr %s[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 4 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)> // A
+)"},
+    {"MatrixWithoutBarrier", "E_EMU_RACE", R"(
+llvm.store %f1, %own : f32, !llvm.ptr<3> // A
+%row = llvm.getelementptr %s[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 2 : i32, layout = #nvvm.mma_layout<col>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32)> // B
+)"},
+    {"MatrixOverwritten", "E_EMU_RACE", R"(
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+nvvm.barrier
+%row = llvm.getelementptr %s[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32 // A
+llvm.store %f1, %own : f32, !llvm.ptr<3> // B
+)"},
+    {"MatrixMisaligned", "E_EMU_ALIGNMENT", R"(
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+nvvm.barrier
+%row = llvm.getelementptr %own[8] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32 // A
+)"},
+    {"MatrixPastSharedMemory", "E_EMU_BOUNDS", R"(
+%row = llvm.getelementptr %s[2048] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32 // A
+)"},
+    {"ProductOfSome", "E_EMU_DIVERGENCE", R"(
+llvm.cond_br %isFirst, ^end, ^meet
+^meet:
+%p = nvvm.mma.sync A[%t, %t, %t, %t] B[%t, %t] C[%f1, %f1, %f1, %f1] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)> // A
+llvm.br ^end
+^end:
+)"},
+
+    {"CleanMatrix", "", R"(
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+nvvm.barrier
+%row = llvm.getelementptr %s[%at] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%m = nvvm.ldmatrix %row {num = 4 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+nvvm.barrier
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+)"},
     {"CleanBarrier", "", R"(
 llvm.store %f1, %own : f32, !llvm.ptr<3>
 nvvm.barrier

@@ -43,6 +43,11 @@ void say(std::string_view text) {
   if (logFd >= 0 && ::write(logFd, text.data(), text.size()) < 0) logFd = -1;
 }
 
+void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
+  if (level == TSR_LOG_WARNING && std::string_view(code) != "W_ENVIRONMENT")
+    say(fmt::format("tsr: warning: {}\n", text));
+}
+
 void clearProgress() {
   if (isTerminal(STDERR_FILENO)) write(eraseLine);
 }

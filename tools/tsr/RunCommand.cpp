@@ -115,6 +115,23 @@ double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Collects what emulated devices log about launches while it lives, and shows warnings as before.
+class ExecutedLog {
+public:
+  ExecutedLog() { (void)tsrSetLogCallback(&add, this, TSR_LOG_NOTE); }
+  ~ExecutedLog() { (void)tsrSetLogCallback(showWarning, nullptr, TSR_LOG_WARNING); }
+  ExecutedLog(const ExecutedLog &) = delete;
+  ExecutedLog &operator=(const ExecutedLog &) = delete;
+  const Executed &lines() const { return lines_; }
+
+private:
+  static void add(void *user, tsr_log_level_t level, const char *code, const char *text) {
+    if (std::string_view(code) == "N_EMULATED") static_cast<ExecutedLog *>(user)->lines_.emplace_back(text);
+    showWarning(nullptr, level, code, text);
+  }
+  Executed lines_;
+};
+
 struct RunOptions {
   Request request;
   std::string backend, mapper;
@@ -156,6 +173,7 @@ int runBound(Session &session, const Binding &binding, const std::string &kernel
   std::vector<OutputFile> files;
   if (auto e = openOutputs(binding, files)) return fail(*e);
 
+  Executed executed;
   {
     Progress progress("compiling " + kernel);
     const auto compileStart = Clock::now();
@@ -165,12 +183,15 @@ int runBound(Session &session, const Binding &binding, const std::string &kernel
     if (auto f = session.place(binding)) return report(*f);
     progress.update("running " + kernel);
     const auto runStart = Clock::now();
+    std::optional<ExecutedLog> log;
+    if (options.verbose) log.emplace();
     if (auto f = session.run()) return report(*f);
+    if (log) executed = log->lines();
     times.runSeconds = secondsSince(runStart);
     progress.update("writing the results");
     if (int rc = writeOutputs(session, binding, options.request.raw, files)) return rc;
   }
-  if (options.verbose) say(describeRun(session, binding, times));
+  if (options.verbose) say(describeRun(session, binding, times, executed));
   if (auto f = repeat(session, binding, options.timedRuns, times.repeats)) return report(*f);
   if (options.json)
     printJson(runDocument(session, binding, times));

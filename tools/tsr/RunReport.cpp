@@ -202,7 +202,8 @@ Timing timingOf(const Binding &binding, std::vector<double> seconds) {
 
 } // namespace
 
-std::string describeRun(const Session &session, const Binding &binding, const RunTimes &times) {
+std::string describeRun(const Session &session, const Binding &binding, const RunTimes &times,
+                        const Executed &executed) {
   const tsr_device_info_t &d = session.device();
   std::string text =
       fmt::format("backend      {} ({}, {}, {} units)\n", d.backend, d.name, d.arch, d.compute_units);
@@ -235,6 +236,8 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
     text += fmt::format("metadata     cannot be read: {}\n", ran.error().message);
   }
   text += fmt::format("dims         {}\n", list(binding.dims));
+  for (const std::string &line : executed)
+    text += fmt::format("emulator     {}\n", line);
   text += fmt::format("compile      {}\nrun          {}\n", duration(times.compileSeconds),
                       duration(times.runSeconds));
   return text;

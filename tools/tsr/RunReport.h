@@ -11,9 +11,12 @@ struct RunTimes {
   std::vector<double> repeats; // of --time, in seconds, in any order
 };
 
+/// What an emulated device logged about the launches of the first run, in order.
+using Executed = std::vector<std::string>;
+
 /// Returns backend, profile, grid or steps, tunables, specialised dims, fallbacks and times, one line each,
-/// from the kernel's metadata.
-std::string describeRun(const Session &, const Binding &, const RunTimes &);
+/// from the kernel's metadata, and what was executed.
+std::string describeRun(const Session &, const Binding &, const RunTimes &, const Executed &);
 
 /// Returns "saxpy: median 1.23 ms, min 1.20 ms (20 runs), 9.8 GB/s of arguments". The rate counts every
 /// tensor once for each direction in which the kernel uses it: the unavoidable traffic when nothing stays in

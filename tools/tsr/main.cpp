@@ -37,13 +37,6 @@ std::string_view spelledOut(std::string_view word) {
   return word;
 }
 
-/// Prints the library's warnings. Errors are also returned as statuses and are reported there. Skips
-/// W_ENVIRONMENT, which warnAboutVariables() has already reported.
-void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
-  if (level == TSR_LOG_WARNING && std::string_view(code) != "W_ENVIRONMENT")
-    say(fmt::format("tsr: warning: {}\n", text));
-}
-
 /// Warns of variables that have no effect. The library does so only when it makes a context, which few
 /// commands do.
 void warnAboutVariables() {

@@ -46,6 +46,7 @@ public:
       function.walk([&](Operation *op) { ops.push_back(op); });
       for (Operation *op : ops)
         if (op != function && failed(rewriteOp(op))) return failure();
+      if (check_) countMultiplyAdds(function);
       removeVendorAttributes(function);
       if (kernels.contains(function.getName())) makeEntry(function);
     }
@@ -125,6 +126,21 @@ private:
       return op->emitError() << "the emulator does not execute " << what << " (TSR_UNIMPLEMENTED)";
     }
     return success();
+  }
+
+  /// Emits a call that counts the fused multiply-adds of each block of the function.
+  void countMultiplyAdds(LLVM::LLVMFuncOp function) {
+    for (Block &block : function.getBody()) {
+      int64_t number = 0;
+      for (auto fma : block.getOps<LLVM::FMAOp>()) {
+        auto vector = dyn_cast<VectorType>(fma.getType());
+        number += vector ? vector.getNumElements() : 1;
+      }
+      if (!number) continue;
+      b_.setInsertionPoint(block.getTerminator());
+      call("tsr_emu_count", nullptr, LLVM::ConstantOp::create(b_, b_.getI64Type(), number).getResult(),
+           false);
+    }
   }
 
   bool isDefined(LLVM::CallOp call) {

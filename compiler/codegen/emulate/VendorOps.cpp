@@ -61,6 +61,8 @@ public:
       Value predicate = LLVM::ZExtOp::create(b_, i32(), vote.getPred());
       return replace(call_("tsr_emu_vote", i32(), {kind, vote.getMask(), predicate, site_()}, false));
     }
+    if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
+    if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
     if (name == "rocdl.ds_bpermute") { // the index counts bytes
       Value lane = LLVM::LShrOp::create(b_, op_->getOperand(0), constant(2));
       return exchange(op_->getOperand(1), lane, /*isXor=*/false);
@@ -107,6 +109,93 @@ private:
                          {constant(int32_t(shuffle.getKind())), shuffle.getThreadMask(),
                           asI32(shuffle.getVal()), shuffle.getOffset(), shuffle.getMaskAndClamp(), site_()},
                          false));
+  }
+
+  /// Returns `bytes` bytes of the lane's stack, the same ones each time that the operation is executed.
+  Value stack(int64_t bytes) {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&op_->getParentOfType<LLVM::LLVMFuncOp>().getBody().front());
+    Value count = LLVM::ConstantOp::create(b_, b_.getI64Type(), bytes);
+    return LLVM::AllocaOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), b_.getI8Type(), count, 16);
+  }
+  Value advance(Value place, int64_t bytes) {
+    return LLVM::GEPOp::create(b_, place.getType(), b_.getI8Type(), place,
+                               ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+  }
+  static int64_t bytesOf(Type type) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      return vector.getNumElements() * vector.getElementTypeBitWidth() / 8;
+    return type.getIntOrFloatBitWidth() / 8;
+  }
+  /// Stores the values one after another.
+  Value spill(ValueRange values) {
+    int64_t bytes = 0;
+    for (Value v : values)
+      bytes += bytesOf(v.getType());
+    Value place = stack(bytes);
+    int64_t at = 0;
+    for (Value v : values) {
+      LLVM::StoreOp::create(b_, v, advance(place, at), /*alignment=*/2);
+      at += bytesOf(v.getType());
+    }
+    return place;
+  }
+  /// Replaces the operation's result, one value or a struct of them, by what is stored at `place`.
+  bool reload(Value place) {
+    Type type = op_->getResult(0).getType();
+    auto all = dyn_cast<LLVM::LLVMStructType>(type);
+    Value result;
+    if (!all) {
+      result = LLVM::LoadOp::create(b_, type, place, /*alignment=*/2);
+    } else {
+      result = LLVM::UndefOp::create(b_, type);
+      int64_t at = 0;
+      for (auto [i, element] : llvm::enumerate(all.getBody())) {
+        Value v = LLVM::LoadOp::create(b_, element, advance(place, at), /*alignment=*/2);
+        result = LLVM::InsertValueOp::create(b_, result, v, int64_t(i));
+        at += bytesOf(element);
+      }
+    }
+    op_->getResult(0).replaceAllUsesWith(result);
+    return erase();
+  }
+
+  bool multiply(MatrixInstruction instruction, ValueRange a, ValueRange b, ValueRange c) {
+    Value sums = spill(c);
+    call_("tsr_emu_multiply", nullptr, {constant(int32_t(instruction)), spill(a), spill(b), sums, site_()},
+          false);
+    return reload(sums);
+  }
+
+  bool mma(NVVM::MmaOp op) {
+    const auto shape = op.getShape();
+    const bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
+                         op.getMultiplicandAPtxType() == op.getMultiplicandBPtxType() &&
+                         op.getLayoutA() == NVVM::MMALayout::row && op.getLayoutB() == NVVM::MMALayout::col &&
+                         op.getOperandC().front().getType().isF32();
+    if (!isKnown) return false;
+    switch (op.getMultiplicandAPtxType().value_or(NVVM::MMATypes::b1)) {
+    case NVVM::MMATypes::bf16:
+      return multiply(MatrixInstruction::Mma16x8x16Bf16, op.getOperandA(), op.getOperandB(),
+                      op.getOperandC());
+    case NVVM::MMATypes::f16:
+      return multiply(MatrixInstruction::Mma16x8x16F16, op.getOperandA(), op.getOperandB(), op.getOperandC());
+    default:
+      return false;
+    }
+  }
+
+  bool loadMatrix(NVVM::LdMatrixOp op) {
+    const auto shape = op.getShape();
+    if (shape.getM() != 8 || shape.getN() != 8 || op.getEltType() != NVVM::LdStMatrixEltType::B16)
+      return false;
+    Value row = LLVM::AddrSpaceCastOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), op.getPtr());
+    Value words = stack(int64_t(op.getNum()) * 4);
+    call_("tsr_emu_load_matrix", nullptr,
+          {row, constant(int32_t(op.getNum())), constant(op.getLayout() == NVVM::MMALayout::col), words,
+           site_()},
+          false);
+    return reload(words);
   }
 
   bool builtin(LLVM::CallOp call) {

@@ -145,7 +145,8 @@ inline DeviceStream::HostCall hostCallOf(const tsr_be_call_t *call) {
 template <class B> std::unique_ptr<Backend> createBackend(const tsr_host_info_t *host, std::string &why) {
   const std::string variant = TSR_HAS(host, tsr_host_info_t, variant) && host->variant ? host->variant : "";
   if (variant.empty()) return std::make_unique<B>();
-  if constexpr (requires { B::createVariant(variant, why); }) return B::createVariant(variant, why);
+  if constexpr (requires { B::createVariant(host, variant, why); })
+    return B::createVariant(host, variant, why);
   why = "the plugin has no devices '" + variant + "'";
   return nullptr;
 }

@@ -25,10 +25,11 @@ struct FoundDevices {
 /// table of architectures that the emulator executes: the devices of the variant "emulated".
 template <FoundDevices (*Find)(), const auto &...Emulated> class ShellBackend final : public Backend {
 public:
-  static std::unique_ptr<Backend> createVariant(const std::string &variant, std::string &why)
+  static std::unique_ptr<Backend> createVariant(const tsr_host_info_t *host, const std::string &variant,
+                                                std::string &why)
     requires(sizeof...(Emulated) == 1)
   {
-    return openEmulator(TSR_MANIFEST_NAME, Emulated..., variant, why);
+    return openEmulator(TSR_MANIFEST_NAME, Emulated..., variant, host, why);
   }
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
     if (found_.devices.empty()) {

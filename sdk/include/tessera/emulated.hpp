@@ -9,6 +9,7 @@
 #include <string>
 #include <tessera/backend.hpp>
 #include <tessera/driver.hpp>
+#include <tessera/plugin.h>
 
 namespace tessera {
 
@@ -23,6 +24,9 @@ namespace access_flags {
 inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kAlignShift = 8;
 }
 
+/// The operand `instruction` of `tsr_emu_multiply`: its shape, m x n x k, and the dtype of A and B.
+enum class MatrixInstruction : int32_t { Mma16x8x16Bf16, Mma16x8x16F16 };
+
 // The interface of the emulator to plugins.
 
 /// One architecture of a vendor. A table of them is constant.
@@ -32,16 +36,18 @@ struct EmulatedDevice {
   uint64_t sharedBytes; // per block
 };
 
-/// The emulator's only entry point for plugins; `variant` as in openEmulator. Plugin and emulator come from
-/// one build.
+/// The emulator's only entry point for plugins; the arguments are those of openEmulator. Plugin and emulator
+/// come from one build.
 using CreateEmulatedFn = Backend *(const char *backend, std::span<const EmulatedDevice> devices,
-                                   const std::string &variant, std::string &why);
+                                   const std::string &variant, const tsr_host_info_t *host, std::string &why);
 inline constexpr char kCreateEmulated[] = "tesseraCreateEmulated_0";
 
 /// Creates the backend `backend`:emulated. `variant` is "emulated" or "emulated:ARCH[+OPTION...]"; without an
-/// architecture the devices are those of the whole table. Returns null with `why` filled on failure.
+/// architecture the devices are those of the whole table. Each launch logs to `host` what it executed
+/// (N_EMULATED). Returns null with `why` filled on failure.
 inline std::unique_ptr<Backend> openEmulator(const char *backend, std::span<const EmulatedDevice> devices,
-                                             const std::string &variant, std::string &why) {
+                                             const std::string &variant, const tsr_host_info_t *host,
+                                             std::string &why) {
   Dl_info own{}; // the plugin's file; the emulator is in the folder above, or where the linker looks
   std::string beside;
   if (dladdr(reinterpret_cast<const void *>(devices.data()), &own) && own.dli_fname) beside = own.dli_fname;
@@ -52,7 +58,7 @@ inline std::unique_ptr<Backend> openEmulator(const char *backend, std::span<cons
     why = emulator.why();
     return nullptr;
   }
-  return std::unique_ptr<Backend>(create(backend, devices, variant, why));
+  return std::unique_ptr<Backend>(create(backend, devices, variant, host, why));
 }
 
 } // namespace tessera

@@ -1,0 +1,40 @@
+// Matrix instructions: what the lanes of one warp compute together.
+//
+// Which lane holds which element is written out from the vendors' documents, apart from the compiler's table
+// (compiler/layout/Fragments.cpp), so that a mistake in one of them shows.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <tessera/emulated.hpp>
+
+namespace tessera::emulator {
+
+/// What one lane brings to an instruction: pointers into its stack or to shared memory.
+struct MatrixOperands {
+  const void *a = nullptr, *b = nullptr; // a product's; of a load `a` is the address of a row
+  void *result = nullptr;                // of a product, its sums before and after; of a load, its words
+};
+
+/// The lanes of a warp that executes the instruction.
+size_t lanesOf(MatrixInstruction);
+
+/// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and the result
+/// is rounded once; hardware rounds more often. Returns the number of multiply-adds.
+int64_t multiply(MatrixInstruction, std::span<const MatrixOperands> lanes);
+
+/// Loads `count` matrices of 8 x 8 elements of 16 bits (PTX ISA, ldmatrix): calls `load(lane, from, to)` for
+/// each element that a lane gets. Lane 8 i + r has the address of row r of matrix i. Of each matrix lane l
+/// gets the elements 2 (l mod 4) and the next one of row l / 4; if the load transposes, of column l / 4.
+template <typename Load>
+void loadMatrices(std::span<const MatrixOperands> lanes, int count, bool isTransposed, Load load) {
+  for (size_t lane = 0; lane < lanes.size(); ++lane)
+    for (size_t matrix = 0; matrix < static_cast<size_t>(count); ++matrix)
+      for (size_t half = 0; half < 2; ++half) {
+        const size_t outer = lane / 4, inner = lane % 4 * 2 + half;
+        const size_t row = isTransposed ? inner : outer, column = isTransposed ? outer : inner;
+        load(lane, static_cast<const char *>(lanes[matrix * 8 + row].a) + column * 2,
+             static_cast<char *>(lanes[lane].result) + matrix * 4 + half * 2);
+      }
+}
+
+} // namespace tessera::emulator
