@@ -49,6 +49,10 @@ struct Capabilities {
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
   // of these, or to f32 or i32.
   std::vector<DType> narrowProducts{};
+  // Matrix instructions, by their names in docs/layouts.md, preferred first, and the warps that share a
+  // program.
+  std::vector<std::string> matrixInstructions{};
+  int64_t warps = 0;
 };
 
 /// The fusion group that needs a tile. Extents are absent if they are known only at launch.

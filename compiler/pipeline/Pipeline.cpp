@@ -60,6 +60,12 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createCSEPass());
   const std::string backend = options.target.backend().name().str();
   kernel.addPass(createTileRelaxArithmetic({backend}));
+  if (!target.matrixInstructions.empty()) {
+    TileAssignLayoutsOptions layouts;
+    llvm::append_range(layouts.instructions, target.matrixInstructions);
+    layouts.warps = target.warps;
+    kernel.addPass(createTileAssignLayouts(layouts));
+  }
   TileVectorizeOptions vectorize;
   vectorize.threads = target.threads;
   if (!target.threads) {

@@ -23,6 +23,8 @@ DIMS = {"cholesky": {"N": 48}, "fft": {"N": 256}, "flash_attention": {"D": 64}, 
 FOR_ALL_TARGETS = {"flash_attention", "gemm", "gemm_loops", "histogram", "layer_norm", "mlp", "saxpy", "softmax", "transformer"}
 KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
+# By device: the instructions that gemm executes for 128 x 128 x 96 multiply-adds.
+INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16)}
 TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
 
 TSR = None
@@ -112,6 +114,27 @@ class Gpu(unittest.TestCase):
                 kind, arch = target.split(":")
                 with self.subTest(kernel=name, target=target):
                     getattr(self, f"check_{kind}")(self.compile(path, name, target, "object"), first, arch)
+
+    def test_products_use_matrix_instructions(self):
+        gemm = SAMPLES / "gemm" / "gemm.py"
+        text = self.compile(gemm, "gemm", "ptx:sm_80", "asm").read_text()
+        self.assertIn("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", text)
+        self.assertRegex(text, r"ldmatrix\.sync\.aligned\.m8n8\.x2\.trans\.shared")
+        self.assertNotRegex(text, r"\bfma\.rn\.f32\b", "a product by multiply-adds")
+
+    def test_matrix_instructions_execute_whole_products(self):
+        """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""
+        counted = re.compile(r"executed (\d+) matrix instructions \((\d+) multiply-adds\) and (\d+) other fused multiply-adds")
+        for dtype, name, shape in (("<f4", "A", (100, 70)), ("<f4", "B", (70, 90)), ("<f4", "C", (100, 90))):
+            head = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+            head += b" " * (-(len(head) + 11) % 64) + b"\n"
+            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 * shape[0] * shape[1]))
+        for device, instructions in INSTRUCTIONS.items():
+            with self.subTest(device=device):
+                text = self.run_tool(TSR, "run", SAMPLES / "gemm" / "gemm.py", "--in", "A=A.npy", "B=B.npy", "C=C.npy", "--out", "C=out.npy",
+                                     "--backend", f"{device}+check", "--verbose")
+                # Tiles of 64 x 64 x 32: 2 x 2 programs, three steps.
+                self.assertEqual(tuple(map(int, counted.search(text).groups())), (instructions, 128 * 128 * 96, 0), text)
 
     def test_names_are_free(self):
         """Kernels called like the vendors' functions, the linker's symbols and shared memory."""

@@ -1,5 +1,5 @@
-// Loops and branches. Scalars stay SSA values. A tile that a region carries or yields has one place in
-// scratch.
+// Loops and branches. Scalars and tiles in registers stay SSA values. Another tile that a region carries or
+// yields has one place in scratch.
 #include "compiler/codegen/common/TileLowering.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include <limits>
@@ -16,8 +16,11 @@ SmallVector<Value> scalarsOf(ValueRange values) {
 
 SmallVector<Value> TileLowering::mappedScalars(ValueRange values) {
   Vec<Value> mapped;
-  for (Value v : scalarsOf(values))
-    mapped.push_back(scalar(v));
+  for (Value v : values)
+    if (tile::isInRegisters(v))
+      llvm::append_range(mapped, registers_.lookup(v));
+    else if (!tile::isTile(v))
+      mapped.push_back(scalar(v));
   return mapped;
 }
 
@@ -30,11 +33,15 @@ void TileLowering::enterLanes(scf::ForOp op, Value lane) {
       if (isa<BlockArgument>(end)) laneLimit_ = scalar(end);
 }
 
-/// Binds `blockArgs` to the new block's arguments (scalars, in order) and to `places` (tiles).
+/// Binds `from` to the new block's arguments (scalars and registers, in order) and to `places` (tiles).
 void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<Place> places) {
   size_t next = 0;
   for (auto [v, p] : llvm::zip(from, places))
-    if (tile::isTile(v))
+    if (tile::isInRegisters(v)) {
+      const size_t count = registerTypes(tile::tileType(v)).size();
+      registers_[v] = Vec<Value>(scalars.slice(next, count));
+      next += count;
+    } else if (tile::isTile(v))
       carried_[v] = p;
     else
       map_.map(v, scalars[next++]);
@@ -45,7 +52,7 @@ void TileLowering::bindArguments(ValueRange from, ValueRange scalars, ArrayRef<P
 void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayRef<Place> places) {
   for (bool copies : {false, true})
     for (auto [v, p] : llvm::zip(values, places))
-      if (tile::isTile(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
+      if (tile::isTile(v) && !tile::isInRegisters(v) && tile::inMemory(v) == copies) assign(v, p, terminator);
 }
 
 /// The variable cannot pass the largest index before it reaches the end.
@@ -94,7 +101,7 @@ LogicalResult TileLowering::lowerFor(scf::ForOp op) {
   if (op->hasAttr(tile::kLanes)) return lowerLanes(op);
   Vec<Place> places = placesOf(op, op.getInitArgs());
   for (auto [init, p] : llvm::zip(op.getInitArgs(), places))
-    if (tile::isTile(init)) assign(init, p, op);
+    if (tile::isTile(init) && !tile::isInRegisters(init)) assign(init, p, op);
   LogicalResult lowered = success();
   Vec<Value> results =
       emitLoop(op, mappedScalars(op.getInitArgs()), [&](Value variable, ValueRange carried) -> Vec<Value> {
@@ -111,6 +118,7 @@ LogicalResult TileLowering::lowerFor(scf::ForOp op) {
 }
 
 LogicalResult TileLowering::lowerIf(scf::IfOp op) {
+  if (llvm::any_of(op.getResults(), tile::isInRegisters)) return notImplemented(op);
   Vec<Place> places = placesOf(op, op.getResults());
   Vec<Type> types;
   for (Value v : scalarsOf(op.getResults()))
@@ -134,6 +142,9 @@ LogicalResult TileLowering::lowerIf(scf::IfOp op) {
 
 /// The operands of the condition and the values it passes on are independent in number and place.
 LogicalResult TileLowering::lowerWhile(scf::WhileOp op) {
+  if (llvm::any_of(op.getOperands(), tile::isInRegisters) ||
+      llvm::any_of(op.getResults(), tile::isInRegisters))
+    return notImplemented(op);
   SmallVector<Value> tiles(op.getBeforeArguments());
   llvm::append_range(tiles, op.getResults());
   Vec<Place> all = placesOf(op, tiles);

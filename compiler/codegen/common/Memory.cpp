@@ -84,7 +84,7 @@ SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRang
   Vec<Place> places;
   size_t next = 0;
   for (Value v : tiles) {
-    if (!tile::isTile(v)) {
+    if (!tile::isTile(v) || tile::isInRegisters(v)) {
       places.push_back({});
       continue;
     }

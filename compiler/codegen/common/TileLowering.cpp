@@ -136,6 +136,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](FlipOp o) { return lowerFlip(o); })
       .Case([&](TransposeOp o) { return lowerTranspose(o); })
       .Case([&](MmaOp o) { return lowerMma(o); })
+      .Case([&](ConvertOp o) { return lowerConvert(o); })
       // Copies are synchronous: a group is complete when it is committed.
       .Case<AllocSharedOp, CommitGroupOp, ReshapeOp>([](Operation *) { return success(); })
       .Case<WaitGroupOp, BarrierOp>([&](Operation *) {
@@ -150,6 +151,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
         return success();
       })
       .Default([&](Operation *o) -> LogicalResult {
+        if (o->getNumResults() == 1 && isInRegisters(o->getResult(0))) return lowerInRegisters(o);
         if (o->getNumResults() == 1 && isTile(o->getResult(0))) {
           if (inMemory(o->getResult(0))) compute(o);
           return success(); // otherwise it is computed where it is used
@@ -180,7 +182,7 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
     return bind(arith::ConstantOp::create(b_, registerAttr(c.getValue())));
   if (op->getNumRegions() ||
       (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) && !isFunction(op)))
-    return op->emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED)";
+    return notImplemented(op);
   OperationState state(b_.getLoc(), op->getName());
   for (Value operand : op->getOperands())
     state.addOperands(scalar(operand));
@@ -189,6 +191,46 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
   state.propertiesAttr = op->getPropertiesAsAttribute();
   Operation *copy = b_.create(state);
   map_.map(op->getResults(), copy->getResults());
+  return success();
+}
+
+LogicalResult TileLowering::notImplemented(Operation *op) {
+  return op->emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED)";
+}
+
+LogicalResult TileLowering::lowerConvert(tile::ConvertOp op) { return notImplemented(op); }
+
+SmallVector<Type> TileLowering::registerTypes(RankedTensorType type) {
+  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  const int64_t width = std::min<int64_t>(8, int64_t(1) << layout.reg.size());
+  return Vec<Type>(layout.registers() / width, vectorOf(type.getElementType(), width));
+}
+
+LogicalResult TileLowering::lowerInRegisters(Operation *op) {
+  Vec<Type> types = registerTypes(tile::tileType(op->getResult(0)));
+  if (auto c = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = dyn_cast<SplatElementsAttr>(c.getValue());
+    if (!splat) return notImplemented(op);
+    auto element = registerAttr(cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    registers_[op->getResult(0)] = Vec<Value>(types.size(), constantOf(types.front(), element));
+    return success();
+  }
+  // Operands of an operation of arith or math all have the result's layout.
+  if (!tile::isElementwise(op) || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return notImplemented(op);
+  Vec<Value> results;
+  for (auto [i, type] : llvm::enumerate(types)) {
+    OperationState state(b_.getLoc(), op->getName());
+    for (Value operand : op->getOperands()) {
+      auto held = registers_.find(operand);
+      if (held == registers_.end()) return notImplemented(op);
+      state.addOperands(held->second[i]);
+    }
+    state.addTypes(type);
+    state.propertiesAttr = op->getPropertiesAsAttribute();
+    results.push_back(b_.create(state)->getResult(0));
+  }
+  registers_[op->getResult(0)] = results;
   return success();
 }
 

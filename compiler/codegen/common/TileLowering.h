@@ -175,6 +175,7 @@ protected:
   virtual LogicalResult lowerScan(tile::ScanOp) = 0;
   virtual LogicalResult lowerTranspose(tile::TransposeOp) = 0;
   virtual LogicalResult lowerMma(tile::MmaOp) = 0;
+  virtual LogicalResult lowerConvert(tile::ConvertOp);
   virtual LogicalResult lowerPrefetch(tile::PrefetchOp) = 0;
   virtual void lowerBarrier() = 0;
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
@@ -205,6 +206,13 @@ protected:
   }
   Value zeroOf(Type registerType);
   Value toI64(Value index);
+
+  // Tiles in registers: SSA values that a thread holds.
+  /// The types of these values: vectors of at most 8 elements, in the order of the layout's registers.
+  Vec<Type> registerTypes(mlir::RankedTensorType);
+  /// Elementwise operations and constants.
+  LogicalResult lowerInRegisters(Operation *);
+  LogicalResult notImplemented(Operation *);
 
   // Control.cpp
   LogicalResult lowerFor(mlir::scf::ForOp);
@@ -376,12 +384,13 @@ protected:
   Value programId_;
   Vec<Value> programIds_;
   Vec<Value> axisCounts_;
-  mlir::IRMapping map_;                  // scalars
-  llvm::DenseMap<Value, View> views_;    // kernel arguments
-  llvm::DenseMap<Value, Place> carried_; // tiles carried by or resulting from regions
-  Value laneIndex_;                      // of the lane program being lowered
-  Value laneLimit_;                      // a value that the lane index is known to be below
-  Value laneActive_;                     // i1: the lane exists; null: always
+  mlir::IRMapping map_;                         // scalars
+  llvm::DenseMap<Value, View> views_;           // kernel arguments
+  llvm::DenseMap<Value, Place> carried_;        // tiles carried by or resulting from regions
+  llvm::DenseMap<Value, Vec<Value>> registers_; // tiles in registers
+  Value laneIndex_;                             // of the lane program being lowered
+  Value laneLimit_;                             // a value that the lane index is known to be below
+  Value laneActive_;                            // i1: the lane exists; null: always
 };
 
 } // namespace tessera::target

@@ -4,6 +4,7 @@
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/target/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -29,6 +30,9 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
     : vendor_(vendor), architecture_(architecture), emulation_(emulation) {
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
+  capabilities_.warps = architecture.threads / architecture.warpSize;
+  for (StringRef name : llvm::split(architecture.products, ' '))
+    if (!name.empty()) capabilities_.matrixInstructions.push_back(name.str());
 }
 
 const codegen::TargetBackend &GpuTarget::backend() const { return vendor_; }

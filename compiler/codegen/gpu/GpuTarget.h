@@ -20,6 +20,9 @@ struct Architecture {
   llvm::StringLiteral groupSync; // LLVM's name of the synchronisation scope of a block, and of the device
   llvm::StringLiteral deviceSync;
   bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise the lowering uses compare and swap
+  // Matrix instructions that its vendor emits (Vendor::emitProduct), by their names in docs/layouts.md,
+  // preferred first and separated by spaces.
+  llvm::StringLiteral products = "";
 };
 
 /// What is made of a kernel's Target IR: the vendor's image, or one for the emulator, which may report each

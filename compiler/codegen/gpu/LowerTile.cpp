@@ -19,6 +19,11 @@ namespace {
 struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
   using GpuLowerTileBase::GpuLowerTileBase;
 
+  void getDependentDialects(DialectRegistry &registry) const final {
+    GpuLowerTileBase::getDependentDialects(registry);
+    if (auto gpu = findGpuTarget(target)) (*gpu)->vendor().registerDialects(registry);
+  }
+
   void runOnOperation() final {
     auto found = findGpuTarget(target);
     if (!found) {

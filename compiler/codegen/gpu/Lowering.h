@@ -18,7 +18,8 @@ namespace tessera::gpu {
 class KernelLowering final : public target::TileLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const GpuTarget &target)
-      : TileLowering(kernel, target.vendor().name()), target_(target.architecture()) {}
+      : TileLowering(kernel, target.vendor().name()), vendor_(target.vendor()),
+        target_(target.architecture()) {}
 
   /// Emits the kernel at the end of `module`. Its parameters are pointers (address space 1), scalars and i64
   /// dims in the order of the tile kernel, and last, if resources().workspace is not 0, a pointer to that
@@ -74,9 +75,27 @@ private:
   /// barriers before and after.
   void tree(int64_t threads, int64_t width, llvm::function_ref<void(Value mine, Value other)> join);
 
-  // Mma.cpp
+  // Mma.cpp: products in memory
   LogicalResult lowerMma(tile::MmaOp) override;
 
+  // Registers.cpp: tiles in registers
+  LogicalResult lowerConvert(tile::ConvertOp) override;
+  /// The sum (xor) of the images of the bits that are set in the thread's number.
+  Value threadPart(llvm::ArrayRef<int64_t> images);
+  /// The same per axis of a tile: the index of register 0.
+  Vec<Value> threadIndex(const layout::TileLayout &);
+  /// The index of a register, from threadIndex().
+  Vec<Value> registerIndex(const layout::TileLayout &, Indices thread, int64_t number);
+  bool isOnThreads(const layout::TileLayout &) const;
+  /// The elements of a tile in registers, one by one, and the tile of such elements.
+  Vec<Value> elementsOf(Value tile);
+  void bindElements(Value tile, mlir::ValueRange elements);
+
+  // MatrixProducts.cpp: products by matrix instructions
+  LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
+  struct OperandLoader;
+
+  const Vendor &vendor_;
   const Architecture &target_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;

@@ -11,6 +11,7 @@ using namespace mlir;
 namespace tessera::gpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
+  if (const layout::Fragment *row = op.getFragment()->getRow()) return lowerProduct(op, *row);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   if (a.element != element || b.element != element ||

@@ -11,7 +11,7 @@ def GpuLowerTile : Pass<"gpu-lower-tile", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", "", "GPU, as in VENDOR:ARCHITECTURE">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
 def GpuToLlvm : Pass<"gpu-to-llvm", "::mlir::gpu::GPUModuleOp"> {

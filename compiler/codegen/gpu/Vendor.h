@@ -30,6 +30,23 @@ public:
   virtual mlir::Value emitId(mlir::ImplicitLocOpBuilder &, Id, unsigned dim, int64_t bound) const = 0;
   /// Emits a barrier for every thread of the block: all of them see memory written before it.
   virtual void emitBarrier(mlir::ImplicitLocOpBuilder &) const = 0;
+  /// Emits C += A * B for one instruction of the row's `products`, on the elements that one lane holds: `a`
+  /// and `b` are vectors in the order of the instruction's registers (i16 for bf16), `c` are single elements.
+  /// Returns the new ones.
+  virtual llvm::SmallVector<mlir::Value> emitProduct(mlir::ImplicitLocOpBuilder &, const layout::Fragment &,
+                                                     DType, mlir::Value a, mlir::Value b,
+                                                     mlir::ValueRange c) const {
+    llvm_unreachable("the vendor has no matrix instructions");
+  }
+  /// Can a warp load matrices of 8 x 8 elements of 16 bits from shared memory (emitLoadMatrix)?
+  virtual bool loadsMatrices() const { return false; }
+  /// Emits the load of `count` (1, 2 or 4) such matrices. Lane 8 * i + r has the address of row r of matrix
+  /// i. Of each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l /
+  /// 4 if `transposed`, as one i32.
+  virtual llvm::SmallVector<mlir::Value> emitLoadMatrix(mlir::ImplicitLocOpBuilder &, mlir::Value address,
+                                                        int count, bool transposed) const {
+    llvm_unreachable("the vendor loads no matrices");
+  }
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
                           const Architecture &) const = 0;

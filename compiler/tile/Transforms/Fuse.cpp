@@ -60,7 +60,9 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     getOperation()->walk([&](Block *block) {
       // Consumers first, because a producer's decision depends on where its consumers are computed.
       for (Operation &op : llvm::reverse(*block)) {
-        if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0))) continue;
+        if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0)) ||
+            isInRegisters(op.getResult(0)))
+          continue;
         int depth = 0;
         for (Operation *user : op.getUsers())
           depth = std::max(depth, depth_.lookup(user) + 1);
@@ -164,7 +166,8 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     auto args = yield->getBlock()->getArguments().take_back(yield.getNumOperands());
     OpBuilder b(yield);
     for (auto [arg, use] : llvm::zip(args, yield->getOpOperands()))
-      if (isTile(arg) && use.get() != arg && isa<BlockArgument>(unreshaped(use.get()))) {
+      if (isTile(arg) && !isInRegisters(arg) && use.get() != arg &&
+          isa<BlockArgument>(unreshaped(use.get()))) {
         auto copy = BroadcastOp::create(b, yield.getLoc(), arg.getType(), use.get());
         copy->setAttr(kMaterialize, b.getUnitAttr());
         use.set(copy);

@@ -12,6 +12,7 @@
 //
 // Operands of products whose dtype the target does not multiply are widened, which is exact: to a dtype that
 // it does multiply, or to f32 or i32. The accumulator keeps its dtype. Operands in shared memory are loaded.
+// A product by a matrix instruction (tile-assign-layouts) keeps its operands, which it reads where they are.
 // Every such change of arithmetic is recorded as a fallback of the kernel (decisions D4, D13). Storage and
 // the values of casts never change.
 #include "compiler/tile/IR/DTypes.h"
@@ -144,6 +145,7 @@ private:
   }
 
   void legalizeMma(MmaOp mma) {
+    const bool isInstruction = mma.getFragment() && mma.getFragment()->getRow();
     std::optional<DType> from, to;
     for (OpOperand &operand : mma->getOpOperands().take_front(2)) {
       OpBuilder b(mma);
@@ -153,7 +155,8 @@ private:
       auto buffer = dyn_cast<BufferType>(v.getType());
       from = mma.getIsUnsigned() ? DType::U8
                                  : dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(v));
-      to = factorOf(*from);
+      to = isInstruction ? from : factorOf(*from);
+      if (isInstruction && !isTurned && (buffer || isInRegisters(v))) continue;
       if (buffer) {
         Type inValue = buffer.getElementType();
         if (inValue.isUnsignedInteger()) inValue = b.getIntegerType(8);

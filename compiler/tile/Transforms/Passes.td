@@ -68,6 +68,20 @@ def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::Kernel
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp"> {
+  let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
+  let description = [{
+    A product gets the first of the target's instructions that multiplies its dtype, into f32, and divides its tile among
+    the warps. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
+    `tile.convert` connects them with tiles in memory. Operands stay in memory. Sums of a profile with fixed reductions
+    (`strict`) have an order that instructions do not keep; those products are left to multiply-adds.
+  }];
+  let options = [
+    ListOption<"instructions", "instructions", "std::string", "the target's, by their names in docs/layouts.md, preferred first">,
+    Option<"warps", "warps", "int64_t", "0", "that share a program">,
+  ];
+}
+
 def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
   let summary = "Chooses the vector width and the register block (fragment) of every mma";
   let options = [

@@ -3,9 +3,9 @@
 //
 // Shared buffers live as long as the program. Other tiles live from the op that computes them to the last op
 // that reads them (inside a loop that they are defined outside of: to the loop's end). Two tiles that are
-// never alive at the same time may share bytes. A tile carried by a loop has one place for the initial value,
-// every iteration and the result. A product whose accumulator is not read again works in the accumulator's
-// place.
+// never alive at the same time may share bytes. A tile that has a layout is in registers. A tile carried by a
+// loop has one place for the initial value, every iteration and the result. A product whose accumulator is
+// not read again works in the accumulator's place.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -146,7 +146,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
   void assignLoop(LoopLikeOpInterface loop) {
     Operation *op = loop.getOperation();
     for (auto [i, init] : llvm::enumerate(loop.getInits())) {
-      if (!isTile(init)) continue;
+      if (!isTile(init) || isInRegisters(init)) continue;
       Value result = op->getResult(i);
       int slot = newSlot(position_[op], std::max(endPosition_[op], lastRead_.lookup(result)), bytesOf(init));
       slotOf_[result] = slot;

@@ -13,6 +13,8 @@ using namespace mlir;
 
 namespace tessera::tile {
 
+bool isInRegisters(Value v) { return isTile(v) && isa_and_nonnull<LayoutAttr>(tileType(v).getEncoding()); }
+
 bool isElementwise(Operation *op) {
   if (op->getNumResults() != 1) return false;
   if (isa<CastOp, MaskOp, RandOp>(op) || isFunction(op)) return true;
@@ -29,17 +31,27 @@ bool saturates(Operation *op) {
 bool isCheap(Operation *op) { return isa<arith::ConstantOp, IotaOp, BroadcastOp, ExpandDimsOp>(op); }
 
 bool alwaysInMemory(Value v) {
+  if (isInRegisters(v)) return false;
   Operation *op = v.getDefiningOp();
   if (!op) return true; // carried by a loop
   if (op->getNumRegions()) return true;
-  return isa<ReduceOp, ArgReduceOp, ScanOp, SortOp, MmaOp, ConcatOp, FlipOp, AtomicOp, AtomicCasOp, ReshapeOp,
-             TransposeOp>(op);
+  return isa<ConvertOp, ReduceOp, ArgReduceOp, ScanOp, SortOp, MmaOp, ConcatOp, FlipOp, AtomicOp, AtomicCasOp,
+             ReshapeOp, TransposeOp>(op);
+}
+
+/// Does one value fill the tile, so that each register gets it?
+static bool isFilled(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op))
+    return !isTile(broadcast.getInput()) || isFilled(broadcast.getInput());
+  return op && matchPattern(op, m_Constant());
 }
 
 bool needsMemoryOperand(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
   if (isa<GatherOp>(op)) return true; // its tiles of indices
+  if (isa<ConvertOp>(op)) return !isInRegisters(use.get()) && !isFilled(use.get());
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return use.get() != scatter.getValue() && use.get() != scatter.getFlags();
   return isa<ScanOp, ReshapeOp>(op);
@@ -148,7 +160,7 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines) {
 }
 
 bool inMemory(Value v) {
-  if (!isTile(v)) return false;
+  if (!isTile(v) || isInRegisters(v)) return false;
   Operation *op = v.getDefiningOp();
   return alwaysInMemory(v) || op->hasAttr(kMaterialize);
 }

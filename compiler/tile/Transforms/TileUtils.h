@@ -15,6 +15,9 @@ inline mlir::RankedTensorType tileType(mlir::Value v) {
   return mlir::cast<mlir::RankedTensorType>(v.getType());
 }
 
+/// Is it a tile in registers, which has a #tile.layout?
+bool isInRegisters(mlir::Value v);
+
 /// Does it compute each result element from the operand elements at the same index? (Scalars are uniform.)
 bool isElementwise(mlir::Operation *op);
 
@@ -48,7 +51,7 @@ int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n);
 /// Adds lines to the kernel's `fallbacks`, each line once.
 void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 
-/// Is the value in memory of its own after `tile-fuse`?
+/// Is the value in memory of its own after `tile-fuse`? One in registers is not.
 bool inMemory(mlir::Value v);
 
 /// Are elements at this distance read faster as vectors that contain them than one by one?

@@ -5,6 +5,7 @@
 #include "compiler/codegen/gpu/CoordinateOp.h"
 #include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -19,7 +20,7 @@ constexpr auto initializeOnce =
 
 constexpr int64_t K = 1024; // bytes of shared memory
 constexpr gpu::Architecture kArchitectures[] = {
-    {"sm_80", 256, 32, 48 * K, 163 * K, "block", "device", true},
+    {"sm_80", 256, 32, 48 * K, 163 * K, "block", "device", true, "mma.m16n8k16"},
     {"sm_90", 256, 32, 48 * K, 227 * K, "block", "device", true},
 };
 
@@ -44,6 +45,49 @@ public:
   }
 
   void emitBarrier(ImplicitLocOpBuilder &b) const override { NVVM::BarrierOp::create(b); }
+
+  SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
+                                 Value y, ValueRange c) const override {
+    // Pairs of elements: words of bf16, vectors of f16.
+    auto pairs = [&](Value v) {
+      const int64_t count = cast<VectorType>(v.getType()).getDimSize(0) / 2;
+      Value words = vector::BitCastOp::create(b, VectorType::get({count}, b.getI32Type()), v);
+      SmallVector<Value> all;
+      for (int64_t i = 0; i < count; ++i) {
+        Value word = vector::ExtractOp::create(b, words, i);
+        all.push_back(
+            dtype == DType::BF16
+                ? word
+                : LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()), word).getResult());
+      }
+      return all;
+    };
+    const auto kind = dtype == DType::BF16 ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+    SmallVector<Type> sums(c.getTypes());
+    Value result =
+        NVVM::MmaOp::create(b, LLVM::LLVMStructType::getLiteral(b.getContext(), sums), pairs(x), pairs(y), c,
+                            ArrayRef<int64_t>{f.m, f.n, f.k}, std::nullopt, std::nullopt,
+                            std::array{kind, kind}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < int64_t(sums.size()); ++i)
+      elements.push_back(LLVM::ExtractValueOp::create(b, result, i));
+    return elements;
+  }
+
+  bool loadsMatrices() const override { return true; }
+  SmallVector<Value> emitLoadMatrix(ImplicitLocOpBuilder &b, Value address, int count,
+                                    bool transposed) const override {
+    Type word = b.getI32Type(), all = word;
+    if (count > 1) all = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word));
+    Value loaded = NVVM::LdMatrixOp::create(
+        b, all, address, uint32_t(count), transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+        NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+    if (count == 1) return {loaded};
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < count; ++i)
+      words.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
+    return words;
+  }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
                   const gpu::Architecture &) const override {

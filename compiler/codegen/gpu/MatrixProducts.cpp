@@ -1,0 +1,134 @@
+// Products by matrix instructions: each warp computes its rows and columns, with the sums in registers and
+// the operands in memory.
+//
+// A step of k loads the warp's part of A, then of B one instruction's columns at a time. From shared memory a
+// vendor may load whole matrices; otherwise each lane loads its own elements.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/layout/Products.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+/// Loads the parts of one operand that instructions take.
+struct KernelLowering::OperandLoader {
+  KernelLowering &lowering;
+  Place place;
+  layout::TileLayout own; // of one instruction's operand
+  std::optional<layout::MatrixLoad> matrices;
+  Vec<Value> thread; // what this thread adds to the index
+
+  OperandLoader(KernelLowering &l, Place p, const layout::Fragment &f, layout::Operand operand)
+      : lowering(l), place(std::move(p)), own(f.layout(operand)) {
+    const bool isShared = cast<LLVM::LLVMPointerType>(place.data.getType()).getAddressSpace() == kSharedSpace;
+    const bool isAligned = place.element.getIntOrFloatBitWidth() == 16 && place.shape[1] % 8 == 0;
+    if (l.vendor_.loadsMatrices() && isShared && isAligned) matrices = layout::matrixLoad(f, operand);
+    layout::TileLayout lanes = own;
+    if (matrices) lanes.lane = matrices->lane;
+    thread = l.threadIndex(lanes);
+  }
+
+  /// Returns the operand whose first element is at `row`, `column`, as a vector in the order of its
+  /// registers.
+  Value load(Value row, Value column) {
+    ImplicitLocOpBuilder &b = lowering.b_;
+    Type element = target::registerElement(place.element);
+    auto type = VectorType::get({own.registers()}, element);
+    auto from = [&](int64_t number) {
+      Vec<Value> at = lowering.registerIndex(own, thread, number);
+      for (auto [index, base] : llvm::zip(at, std::array{row, column}))
+        index = arith::AddIOp::create(b, base, index);
+      return at;
+    };
+    if (matrices) {
+      Value address = lowering.placeAddress(place, from(0));
+      Vec<Value> words = lowering.vendor_.emitLoadMatrix(b, address, matrices->count, matrices->isTransposed);
+      Value all =
+          vector::FromElementsOp::create(b, VectorType::get({matrices->count}, b.getI32Type()), words);
+      return vector::BitCastOp::create(b, type, all);
+    }
+    int64_t width = 1; // registers that are neighbours in memory
+    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width); ++i)
+      width *= 2;
+    Vec<Value> elements;
+    for (int64_t r = 0; r < own.registers(); r += width) {
+      Value v = lowering.loadPlace(place, from(r), width > 1 ? width : 0);
+      for (int64_t i = 0; i < width; ++i)
+        elements.push_back(lowering.lane(v, i));
+    }
+    return vector::FromElementsOp::create(b, type, elements);
+  }
+};
+
+LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
+  SmallVector<StringRef> known;
+  llvm::SplitString(target_.products, known);
+  if (!llvm::is_contained(known, f.name))
+    return op.emitOpError() << "by " << f.name << " is not implemented on " << backend_ << ":" << target_.name
+                            << ", which has " << (known.empty() ? "no matrix instructions" : target_.products)
+                            << " (TSR_UNIMPLEMENTED)";
+  const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
+  auto type = tile::tileType(op.getResult());
+  const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  if (!isOnThreads(sums) || tile::isInRegisters(op.getA()) || tile::isInRegisters(op.getB()) ||
+      op.getTransA() || op.getTransB())
+    return notImplemented(op);
+  auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
+  Place a = operand(op.getA()), b = operand(op.getB());
+  const DType dtype = *dtypeOfMemory(a.element);
+  OperandLoader left(*this, a, f, layout::Operand::A), right(*this, b, f, layout::Operand::B);
+
+  const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), a.shape[1]});
+  auto ofWarp = [&](const std::vector<int64_t> &images) { // the warp's bits are above the lane's
+    Vec<int64_t> ofThread(llvm::Log2_64(target_.warpSize), 0);
+    llvm::append_range(ofThread, images);
+    return threadPart(ofThread);
+  };
+  Value firstRow = ofWarp(plan.rowOfWarp), firstColumn = ofWarp(plan.columnOfWarp);
+  auto plus = [&](Value x, int64_t d) {
+    return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x;
+  };
+
+  const int64_t sumsOfOne = f.layout(layout::Operand::C).registers();
+  Vec<Value> before = elementsOf(op.getAcc());
+  auto step = [&](Value k, ValueRange carried) {
+    Vec<Value> next(carried), lefts;
+    for (int64_t i = 0; i < plan.down; ++i)
+      lefts.push_back(left.load(plus(firstRow, i * plan.rows), k));
+    for (int64_t j = 0; j < plan.across; ++j) {
+      Value r = right.load(k, plus(firstColumn, j * plan.columns));
+      for (int64_t i = 0; i < plan.down; ++i) {
+        auto c = MutableArrayRef(next).slice(plan.firstRegister(i, j), sumsOfOne);
+        llvm::copy(vendor_.emitProduct(b_, f, dtype, lefts[i], r, ValueRange(c)), c.begin());
+      }
+    }
+    return next;
+  };
+  const int64_t depth = a.shape[1];
+  auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(b_, step(loop.getInductionVar(), loop.getRegionIterArgs()));
+  }
+  Vec<Value> after(loop.getResults());
+  if (!op.getLimits().empty()) {
+    // Zeros past an operand's end times infinities would be NaNs, so those elements keep the accumulator's
+    // value.
+    Vec<Value> thread = threadIndex(sums);
+    for (int64_t r = 0; r < sums.registers(); ++r) {
+      Vec<Value> at = registerIndex(sums, thread, r);
+      Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
+      Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
+      after[r] = arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
+    }
+  }
+  bindElements(op.getResult(), after);
+  lowerBarrier(); // the operands may be overwritten
+  return success();
+}
+
+} // namespace tessera::gpu

@@ -1,0 +1,135 @@
+// tile-assign-layouts (normative phase 3): chooses matrix instructions, and the layouts that follow from
+// them.
+//
+//   %s = scf.for iter_args(%acc = %z)       ->   %r = tile.convert %z : tensor<..> -> tensor<.., #c>
+//     %p = tile.mma %a, %b, %acc                 %s = scf.for iter_args(%acc = %r)
+//     yield %p                                     %p = tile.mma %a, %b, %acc {fragment = #tile.fragment<..>}
+//                                                  yield %p
+//                                                %m = tile.convert %s : tensor<.., #c> -> tensor<..>
+//
+// It runs before tile-vectorize, which gives the other products register blocks of multiply-adds, and before
+// tile-fuse and tile-plan-memory, so that tiles in registers get no memory. A fragment in the text is kept.
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/Profiles.h"
+#include "compiler/tile/Transforms/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEASSIGNLAYOUTS
+#include "compiler/tile/Transforms/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+class AssignLayouts : public impl::TileAssignLayoutsBase<AssignLayouts> {
+public:
+  using impl::TileAssignLayoutsBase<AssignLayouts>::TileAssignLayoutsBase;
+
+private:
+  SmallVector<const layout::Fragment *> rows_;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    for (const std::string &name : instructions) {
+      const layout::Fragment *row = layout::findFragment(name);
+      if (!row)
+        return emitError(UnknownLoc::get(context))
+               << "tile-assign-layouts: no instruction '" << name << "' in docs/layouts.md";
+      rows_.push_back(row);
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
+    SmallVector<MmaOp> products;
+    getOperation()->walk([&](MmaOp mma) {
+      if (!mma.getFragment()) products.push_back(mma);
+    });
+    for (MmaOp mma : products)
+      if (FragmentAttr fragment = choose(mma)) assign(mma, fragment);
+  }
+
+  static std::optional<DType> dtypeOfOperand(MmaOp mma) {
+    if (mma.getIsUnsigned()) return DType::U8;
+    auto buffer = dyn_cast<BufferType>(mma.getA().getType());
+    return dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(mma.getA()));
+  }
+
+  /// Returns null if no instruction fits.
+  FragmentAttr choose(MmaOp mma) {
+    auto result = tileType(mma.getResult());
+    auto buffer = dyn_cast<BufferType>(mma.getA().getType());
+    ArrayRef<int64_t> a = buffer ? buffer.getShape() : tileType(mma.getA()).getShape();
+    const std::array<int64_t, 3> mnk = {result.getDimSize(0), result.getDimSize(1), a[!mma.getTransA()]};
+    std::optional<DType> dtype = dtypeOfOperand(mma);
+    for (const layout::Fragment *row : rows_)
+      if (dtype && row->multiplies(*dtype) &&
+          parseDType(row->accumulator) == dtypeOfMemory(result.getElementType()))
+        if (std::optional<layout::WarpGrid> grid = divide(*row, mnk))
+          return FragmentAttr::get(&getContext(), row->m, row->n, row->k,
+                                   StringAttr::get(&getContext(), row->name), {grid->m, grid->n});
+    return {};
+  }
+
+  /// Returns the grid of all warps that divides the product and reads the fewest elements per warp.
+  std::optional<layout::WarpGrid> divide(const layout::Fragment &row, std::array<int64_t, 3> mnk) {
+    std::optional<layout::WarpGrid> best;
+    auto reads = [&](layout::WarpGrid g) { return mnk[0] / g.m + mnk[1] / g.n; };
+    for (int64_t m = row.warps(); m <= warps; m *= 2) {
+      const layout::WarpGrid grid = {m, warps / m};
+      if (layout::paddedProduct(row, grid, mnk) != mnk) continue;
+      if (!best || reads(grid) < reads(*best)) best = grid;
+    }
+    return best;
+  }
+
+  static Value convert(OpBuilder &b, Value v, Type type) { return ConvertOp::create(b, v.getLoc(), type, v); }
+
+  /// Returns the loop whose variable only `mma` reads and replaces.
+  static scf::ForOp loopOfSum(MmaOp mma) {
+    auto arg = dyn_cast<BlockArgument>(mma.getAcc());
+    auto loop = arg ? dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp()) : scf::ForOp();
+    if (!loop || !arg.hasOneUse() || mma->getBlock() != loop.getBody()) return {};
+    Value next = loop.getBody()->getTerminator()->getOperand(arg.getArgNumber() - loop.getNumInductionVars());
+    return next == mma.getResult() ? loop : scf::ForOp();
+  }
+
+  static void assign(MmaOp mma, FragmentAttr fragment) {
+    RankedTensorType memory = tileType(mma.getResult());
+    std::array<int64_t, 2> shape = {memory.getDimSize(0), memory.getDimSize(1)};
+    auto layout =
+        LayoutAttr::get(mma.getContext(), layout::operandLayout(*fragment.getRow(), layout::Operand::C,
+                                                                fragment.getWarpGrid(), shape));
+    auto type = RankedTensorType::get(memory.getShape(), memory.getElementType(), layout);
+    OpBuilder b(mma);
+    mma.setFragmentAttr(fragment);
+    auto inMemoryAfter = [&](Value v, Operation *except) {
+      v.setType(type);
+      b.setInsertionPointAfterValue(v);
+      if (llvm::all_of(v.getUsers(), [&](Operation *user) { return user == except; })) return;
+      Value back = convert(b, v, memory);
+      v.replaceUsesWithIf(back, [&](OpOperand &use) {
+        return use.getOwner() != back.getDefiningOp() && use.getOwner() != except;
+      });
+    };
+    scf::ForOp loop = loopOfSum(mma);
+    if (!loop) {
+      mma.getAccMutable().assign(convert(b, mma.getAcc(), type));
+      return inMemoryAfter(mma.getResult(), nullptr);
+    }
+    auto arg = cast<BlockArgument>(mma.getAcc());
+    const unsigned i = arg.getArgNumber() - loop.getNumInductionVars();
+    b.setInsertionPoint(loop);
+    OpOperand &init = loop.getInitArgsMutable()[i];
+    init.set(convert(b, init.get(), type));
+    arg.setType(type);
+    inMemoryAfter(mma.getResult(), loop.getBody()->getTerminator());
+    inMemoryAfter(loop.getResult(i), nullptr);
+  }
+};
+
+} // namespace
+} // namespace tessera
