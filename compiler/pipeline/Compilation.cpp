@@ -9,6 +9,7 @@
 #include "compiler/schedule/Transforms/Variants.h"
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "core/metadata/KernelMetadata.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -125,6 +126,7 @@ CompileStatus Compilation::begin(std::string_view source) {
     kernel_ = std::move(*kernel);
   else
     function_ = std::move(std::get<frontend::GraphFunction>(program));
+  if (!entry_.empty() && !function_) kernel_.name = entry_;
   if (auto status = checkProfile(source); status != CompileStatus::Ok) return status;
   makeContextAndHandler();
   module_ = function_ ? graph::importGraph(*context_, *function_, options_.fileName, options_.numerics)
@@ -176,6 +178,19 @@ void Compilation::setDecisions() {
   for (auto function : module_->getOps<graph::FuncOp>())
     if (DictionaryAttr decisions = decisionsOf(function.getSymName()))
       function->setAttr(schedule::kVariants, decisions);
+}
+
+bool Compilation::addBodies(const std::vector<MetadataVariant> &variants) {
+  bool isMade = false;
+  module_->walk([&](tile::KernelOp kernel) {
+    const bool reports = llvm::any_of(kernel.getParams().getAsRange<tile::ParamAttr>(), [](auto param) {
+      return param.getPolicy() && param.getPolicy().contains("reports");
+    });
+    if (kernel.getSymName() != kernel_.name || reports) return;
+    kernel->setAttr(tile::kVariants, tile::describeVariants(context_.get(), variants));
+    isMade = true;
+  });
+  return isMade;
 }
 
 void Compilation::prepareChoices() {

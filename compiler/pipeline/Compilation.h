@@ -4,6 +4,7 @@
 #include "compiler/frontend/Frontend.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "core/bundle/Bundle.h"
+#include "core/metadata/KernelMetadata.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -26,6 +27,11 @@ public:
   /// options.isIr is set, parses IR instead: the module is at the level of the text (Graph, Schedule or
   /// Tile).
   [[nodiscard]] CompileStatus begin(std::string_view source);
+  /// Gives the kernel another name in the module: it becomes a body of `kernel`. Call it before begin().
+  void nameEntry(std::string entry) { entry_ = std::move(entry); }
+  /// Makes launches of the kernel choose among other entries of the module and itself, the last. Call it once
+  /// the module is Tile IR. Returns false if the kernel cannot have variants, since it prints or asserts.
+  [[nodiscard]] bool addBodies(const std::vector<MetadataVariant> &);
   /// Numbers the operations that have variants, so that listChoices finds them. Call it before advance().
   void prepareChoices();
   /// Runs the passes up to and including `level`.
@@ -69,7 +75,7 @@ private:
 
   CompileOptions options_;
   std::vector<Diagnostic> &diags_;
-  std::string source_;
+  std::string source_, entry_;
   const codegen::Target *target_ = nullptr;
   frontend::Kernel kernel_; // empty for a graph function
   std::optional<frontend::GraphFunction> function_;

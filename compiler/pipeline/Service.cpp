@@ -20,6 +20,55 @@ CompileStatus fail(std::vector<Diagnostic> &diags, CompileStatus status, const s
   return status;
 }
 
+/// Reports that a tuned configuration does not compile, with the compiler's first error.
+void warnOfTuned(const TunedBody &body, const std::string &file, const std::vector<Diagnostic> &found,
+                 std::vector<Diagnostic> &diags) {
+  Diagnostic d;
+  d.severity = Diagnostic::Severity::Warning;
+  d.code = "W_TUNED";
+  d.file = file;
+  d.message = body.kernel + " does not compile with its tuned configuration";
+  for (const auto &[name, value] : body.values)
+    d.message += " " + name + "=" + std::to_string(value);
+  for (const Diagnostic &error : found)
+    if (error.severity == Diagnostic::Severity::Error) {
+      d.message += ": [" + error.code + "] " + error.message;
+      break;
+    }
+  d.hint = "the default is used; tune the kernel again";
+  diags.push_back(std::move(d));
+}
+
+/// Returns the tuned configuration that replaces the default of the one kernel and target for all sizes; null
+/// if there is none.
+const TunedBody *tunedDefault(const CompileOptions &options) {
+  if (!options.tunables.empty() || options.kernels.empty()) return nullptr;
+  for (const TunedBody &body : options.tuned)
+    if (body.when.empty() && body.kernel == options.kernels[0] && body.target == options.targets[0])
+      return &body;
+  return nullptr;
+}
+
+/// Calls `compile` with the options and a list of diagnostics, with the tuned configuration first if one
+/// replaces the default. One that no longer compiles, since the kernel was edited, is left out with a
+/// warning.
+template <class Compile>
+CompileStatus withTunedDefault(const CompileOptions &options, std::vector<Diagnostic> &diags,
+                               Compile compile) {
+  if (const TunedBody *body = tunedDefault(options)) {
+    CompileOptions tuned = options;
+    tuned.tunables = body->values;
+    std::vector<Diagnostic> found;
+    const CompileStatus status = compile(std::move(tuned), found);
+    if (status == CompileStatus::Ok) {
+      std::move(found.begin(), found.end(), std::back_inserter(diags));
+      return status;
+    }
+    warnOfTuned(*body, options.fileName, found, diags);
+  }
+  return compile(options, diags);
+}
+
 /// Compiles one source to one bundle: every requested kernel for every requested target.
 class BundleJob {
 public:
@@ -64,15 +113,22 @@ private:
       CompileOptions one = options_;
       one.kernels = {kernel};
       one.targets = {target};
+      const std::vector<MetadataVariant> bodies = compileTuned(one, units);
       std::vector<Diagnostic> found;
-      Compilation c(std::move(one), found);
       units.emplace_back();
-      auto status = compileOne(c, kernel, first, units.back());
+      const size_t texts = bundle_.ir.size();
+      auto status = withTunedDefault(one, found, [&](CompileOptions options, auto &diags) {
+        units.back() = {}; // another configuration may have left a part
+        bundle_.ir.resize(texts);
+        Compilation c(std::move(options), diags);
+        const CompileStatus result = compileOne(c, kernel, first, bodies, units.back());
+        if (result == CompileStatus::Ok) resolved = &c.target();
+        return result;
+      });
       // Every target reports the same warnings.
       for (Diagnostic &d : found)
         if (first || d.severity == Diagnostic::Severity::Error) diags_.push_back(std::move(d));
       if (status != CompileStatus::Ok) return status;
-      resolved = &c.target();
     }
     const bool known =
         std::any_of(bundle_.images.begin(), bundle_.images.end(), [&](const BundleImage &image) {
@@ -87,13 +143,57 @@ private:
     return CompileStatus::Ok;
   }
 
-  CompileStatus compileOne(Compilation &c, const std::string &kernel, bool keepIr, codegen::CodeUnit &unit) {
+  /// Compiles the tuned bodies of a kernel and returns the list among which its launches choose, empty if it
+  /// has none. A configuration that no longer compiles, since the kernel was edited, is left out with a
+  /// warning.
+  std::vector<MetadataVariant> compileTuned(const CompileOptions &options,
+                                            std::vector<codegen::CodeUnit> &units) {
+    std::vector<MetadataVariant> out;
+    std::vector<std::pair<const TunedBody *, std::string>> known; // the entry of each configuration; "": none
+    for (const TunedBody &body : options.tuned) {
+      if (body.when.empty() || body.kernel != options.kernels[0] || body.target != options.targets[0])
+        continue;
+      const std::string name = "tuned" + std::to_string(out.size());
+      const auto same =
+          std::ranges::find_if(known, [&](auto &other) { return other.first->values == body.values; });
+      if (same != known.end()) {
+        if (!same->second.empty()) out.push_back({.entry = same->second, .when = body.when, .name = name});
+        continue;
+      }
+      CompileOptions one = options;
+      one.tuned.clear();
+      one.tunables = body.values;
+      one.embedIr.clear();
+      std::vector<Diagnostic> found;
+      Compilation c(std::move(one), found);
+      const std::string entry = body.kernel + "." + name;
+      c.nameEntry(entry);
+      codegen::CodeUnit unit;
+      if (compileOne(c, body.kernel, false, {}, unit) != CompileStatus::Ok) {
+        warnOfTuned(body, options_.fileName, found, diags_);
+        known.emplace_back(&body, "");
+        continue;
+      }
+      units.push_back(std::move(unit));
+      out.push_back({.entry = entry, .when = body.when, .name = name});
+      known.emplace_back(&body, entry);
+    }
+    if (!out.empty()) out.push_back({.entry = "", .when = {}, .name = "default"});
+    return out;
+  }
+
+  CompileStatus compileOne(Compilation &c, const std::string &kernel, bool keepIr,
+                           const std::vector<MetadataVariant> &bodies, codegen::CodeUnit &unit) {
     if (auto status = c.begin(source_); status != CompileStatus::Ok) return status;
     for (auto [level, name] : {std::pair{Level::Graph, "graph"}, std::pair{Level::Tile, "tile"}}) {
       const auto &wanted = options_.embedIr;
       if (!keepIr || std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
       if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
       bundle_.ir.push_back({name, kernel, c.text()});
+    }
+    if (!bodies.empty()) {
+      if (auto status = c.advance(Level::Tile); status != CompileStatus::Ok) return status;
+      (void)c.addBodies(bodies); // false: the bodies are not used
     }
     if (auto status = c.advance(Level::Target); status != CompileStatus::Ok) return status;
     return c.makeUnit(unit);
@@ -124,6 +224,37 @@ private:
   const size_t first_;
 };
 
+/// Compiles one kernel up to a level and writes its text or bytes.
+CompileStatus emitOne(Compilation &c, std::string_view source, Emit what, std::string &out) {
+  if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
+  Level level = what == Emit::Graph      ? Level::Graph
+                : what == Emit::Schedule ? Level::Schedule
+                : what == Emit::Tile     ? Level::Tile
+                                         : Level::Target;
+  if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
+  codegen::CodeUnit unit;
+  switch (what) {
+  case Emit::Graph:
+  case Emit::Schedule:
+  case Emit::Tile:
+  case Emit::Target:
+    out = c.text();
+    return CompileStatus::Ok;
+  case Emit::Metadata:
+    if (auto status = c.entries(unit.entries); status != CompileStatus::Ok) return status;
+    for (size_t i = 0; i < unit.entries.size(); ++i)
+      out += (i ? "---\n" : "") + unit.entries[i].metadata;
+    return CompileStatus::Ok;
+  case Emit::Assembly:
+    return c.emitAssembly(out);
+  case Emit::Object:
+    return c.emitObject(out);
+  case Emit::Bundle:
+    break;
+  }
+  return CompileStatus::BackendFailure;
+}
+
 class Service final : public CompilerService {
 public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
@@ -143,38 +274,14 @@ public:
     return BundleJob(source, options, diags).run(bundle);
   }
 
-  CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
+  CompileStatus emit(std::string_view source, const CompileOptions &given, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
-    if (what == Emit::Bundle) return compile(source, options, out, diags);
-    const Placing placing(options, diags);
-    Compilation c(options, diags);
-    if (auto status = c.begin(source); status != CompileStatus::Ok) return status;
-    Level level = what == Emit::Graph      ? Level::Graph
-                  : what == Emit::Schedule ? Level::Schedule
-                  : what == Emit::Tile     ? Level::Tile
-                                           : Level::Target;
-    if (auto status = c.advance(level); status != CompileStatus::Ok) return status;
-    codegen::CodeUnit unit;
-    switch (what) {
-    case Emit::Graph:
-    case Emit::Schedule:
-    case Emit::Tile:
-    case Emit::Target:
-      out = c.text();
-      return CompileStatus::Ok;
-    case Emit::Metadata:
-      if (auto status = c.entries(unit.entries); status != CompileStatus::Ok) return status;
-      for (size_t i = 0; i < unit.entries.size(); ++i)
-        out += (i ? "---\n" : "") + unit.entries[i].metadata;
-      return CompileStatus::Ok;
-    case Emit::Assembly:
-      return c.emitAssembly(out);
-    case Emit::Object:
-      return c.emitObject(out);
-    case Emit::Bundle:
-      break;
-    }
-    return CompileStatus::BackendFailure;
+    if (what == Emit::Bundle) return compile(source, given, out, diags);
+    const Placing placing(given, diags);
+    return withTunedDefault(given, diags, [&](CompileOptions options, auto &found) {
+      Compilation c(std::move(options), found);
+      return emitOne(c, source, what, out);
+    });
   }
 
   CompileStatus choices(std::string_view source, const CompileOptions &options,

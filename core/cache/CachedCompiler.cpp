@@ -12,6 +12,7 @@
 #include "core/service/CompilerGate.h"
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerObjects.h"
+#include "core/tuning/TunedBodies.h"
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -120,6 +121,12 @@ void addDecisions(KeyText &key, const std::vector<VariantDecision> &decisions) {
   }
 }
 
+void addTuned(KeyText &key, const std::vector<TunedBody> &tuned) {
+  key.add(static_cast<int64_t>(tuned.size()));
+  for (const TunedBody &body : tuned)
+    key.add(body.target).add(body.kernel).add(body.when).add(body.values);
+}
+
 /// Returns the profile's permissions. They are part of the key because a plugin may redefine a profile of the
 /// same name.
 std::vector<std::string> permitsOf(const CompileOptions &o) {
@@ -157,6 +164,7 @@ Hash128 keyOf(std::string_view index, const std::string &compiler, const Compile
   key.add(o.embedIr).add(int64_t(o.isIr)).add(int64_t(o.fuse)).add(int64_t(o.exactDims));
   key.add(codegensOf(o).value_or(std::vector<std::string>()));
   addDecisions(key, o.decisions);
+  addTuned(key, o.tuned);
   addProcessor(key);
   return key.add(program).hash();
 }
@@ -208,7 +216,9 @@ public:
   CompileStatus compile(std::string_view source, const CompileOptions &given, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     std::optional<CompileOptions> own;
-    const CompileOptions &options = withDebug(given, own);
+    CompileOptions options = withDebug(given, own);
+    findTuned(*this, source, options, diags);
+    const size_t said = diags.size();
     const Store store = Store::ofEnvironment();
     // A caller that requests IR snapshots needs the passes to run.
     const bool isKept = store && options.printIrAfterAll.empty() && codegensOf(options);
@@ -229,14 +239,16 @@ public:
     }
     const CompileStatus status = compiler->compile(source, options, bundle, diags);
     // Code with warnings is not cached, so that every compilation reports them.
-    if (status != CompileStatus::Ok || !diags.empty()) return status;
+    if (status != CompileStatus::Ok || diags.size() != said) return status;
     if (keep(store, second, cache::Kind::Bundle, bundle, diags))
       keep(store, first, cache::Kind::Alias, bytesOf(second), diags);
     return status;
   }
 
-  CompileStatus emit(std::string_view source, const CompileOptions &options, Emit what, std::string &out,
+  CompileStatus emit(std::string_view source, const CompileOptions &given, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
+    CompileOptions options = given;
+    findTuned(*this, source, options, diags);
     CompilerService *compiler = need(options.fileName, diags);
     return compiler ? compiler->emit(source, options, what, out, diags) : CompileStatus::BackendFailure;
   }

@@ -22,7 +22,7 @@ const char *anything(const std::string &) { return nullptr; }
 const char *absolute(const std::string &v) {
   return v[0] == '/' && v.find(':') == v.npos ? nullptr : "an absolute path without ':'";
 }
-const char *cacheDirectory(const std::string &v) {
+const char *pathOrOff(const std::string &v) {
   return v[0] == '/' || v == "off" ? nullptr : "an absolute path, or off";
 }
 const char *logFile(const std::string &v) {
@@ -46,11 +46,11 @@ struct Key {
   bool isTrusted; // names files that are executed or written, so it needs full trust
 };
 constexpr Key kKeys[] = {
-    {"backend", anything, 0, false},        {"backends_disable", pluginName, ',', false},
-    {"cache_dir", cacheDirectory, 0, true}, {"cache_size", bytes, 0, false},
-    {"mapper", anything, 0, true},          {"numerics", anything, 0, false},
-    {"plugin_log", logFile, 0, true},       {"plugin_path", absolute, ':', true},
-    {"probe", probing, 0, false},
+    {"backend", anything, 0, false},   {"backends_disable", pluginName, ',', false},
+    {"cache_dir", pathOrOff, 0, true}, {"cache_size", bytes, 0, false},
+    {"mapper", anything, 0, true},     {"numerics", anything, 0, false},
+    {"plugin_log", logFile, 0, true},  {"plugin_path", absolute, ':', true},
+    {"probe", probing, 0, false},      {"tuned", pathOrOff, 0, true},
 };
 
 } // namespace

@@ -101,6 +101,13 @@ struct Definition {
   std::vector<std::string> returns; // by returned value: the parameter that it is, or ""
 };
 
+/// A configuration of a kernel's tunables that measurements chose (core/tuning).
+struct TunedBody {
+  std::string target, kernel;
+  std::vector<std::string> when; // conditions over the dims; empty: it replaces the default for all sizes
+  std::vector<std::pair<std::string, int64_t>> values; // of all tunables
+};
+
 struct CompileOptions {
   std::string fileName = "<source>";
   std::vector<std::string> kernels;                  // empty: all of the source (emit: the only one)
@@ -110,6 +117,7 @@ struct CompileOptions {
   std::vector<std::pair<std::string, int64_t>> dims; // values the code may be specialised on
   bool exactDims = false; // true: a graph function gets no code for other values of `dims`
   std::vector<std::pair<std::string, int64_t>> tunables; // fixed values of tunables (--set)
+  std::vector<TunedBody> tuned;                          // used if `tunables` is empty
   Supplied supplied;                                     // types and constants for the source
   std::vector<std::string> embedIr;       // levels whose text is embedded in the bundle: "graph", "tile"
   bool isIr = false;                      // the source is MLIR, as written by --emit or stored in a bundle

@@ -85,7 +85,7 @@ TEST_F(Config, ErrorsNameTheLine) {
       {"numerics: fast\nbakend: cpu\n", ":2: unknown key 'bakend', did you mean backend?"},
       {"colour: red\n",
        ":1: unknown key 'colour'; known keys: backend backends_disable cache_dir cache_size mapper "
-       "numerics plugin_log plugin_path probe"},
+       "numerics plugin_log plugin_path probe tuned"},
       {"probe: fork\n", ":1: probe: expected spawn, inproc or note, found 'fork'"},
       {"\ncache_size: 1 GB\n",
        ":2: cache_size: expected a size in bytes (500000, 20K, 500M, 2G), found '1 GB'"},

@@ -36,7 +36,7 @@ ALLOWED = {
 
 # The rooms of a component, lowest first: one includes itself and those before it. docs/architecture.md has the same lists.
 ROOMS = {
-    "core": ("support", "config", "log", "metadata", "bundle", "service", "cache", "plugin", "launch", "function", "library",
+    "core": ("support", "config", "log", "metadata", "bundle", "service", "tuning", "cache", "plugin", "launch", "function", "library",
              "objects", "abi"),
     "compiler": ("support", "layout", "ops", "frontend/program", "frontend/diagnostics", "frontend/syntax", "frontend/sema",
                  "frontend", "tile/IR", "graph/IR", "schedule/IR", "target/IR", "tile/Transforms", "graph/Import", "graph/Transforms",

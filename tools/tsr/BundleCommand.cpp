@@ -1,6 +1,7 @@
 // `tsr compile --emit bundle`: compiles every kernel of a file, for every target, into one file.
 #include "tools/tsr/BundleCommand.h"
 #include "core/support/OutputFile.h"
+#include "core/tuning/TunedBodies.h"
 #include "tools/tsr/Console.h"
 #include <algorithm>
 #include <filesystem>
@@ -51,6 +52,7 @@ int compile(const Job &job, const Arguments &args) {
   {
     const Progress progress("compiling " + job.file);
     if (int rc = decide(args, job.source, options)) return rc;
+    findTuned(*compiler, job.source, options, diags);
     status = compiler->emit(job.source, options, Emit::Bundle, bytes, diags);
   }
   if (int rc = conclude(status, diags)) return rc;

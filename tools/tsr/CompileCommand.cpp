@@ -2,6 +2,7 @@
 #include "core/plugin/KnownBackends.h"
 #include "core/support/Escaped.h"
 #include "core/support/OutputFile.h"
+#include "core/tuning/TunedBodies.h"
 #include "tools/options/Options.h"
 #include "tools/tsr/BundleCommand.h"
 #include "tools/tsr/Commands.h"
@@ -152,6 +153,7 @@ int compile(const Job &job, Emit what, const Arguments &args) {
     const Progress progress("compiling " + name);
     if (what != Emit::Graph)
       if (int rc = decide(args, job.source, options)) return rc;
+    findTuned(*compiler, job.source, options, diags);
     status = compiler->emit(job.source, options, what, text, diags);
   }
   if (int rc = conclude(status, diags)) return rc;
