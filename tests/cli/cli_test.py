@@ -53,7 +53,7 @@ class Cli(unittest.TestCase):
         self.y = self.array("y", np.ones(5, "f4"))
         # Of the variables that steer Tessera none, and no configuration file; crash packs go below TMPDIR.
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_")} | {
-            "TMPDIR": str(self.folder), "TESSERA_CONFIG": "off"}
+            "TMPDIR": str(self.folder), "TESSERA_CONFIG": "off", "TESSERA_TUNED": "off"}
 
     def source(self, text, name="kernel.py"):
         self.file = self.folder / name
@@ -309,7 +309,11 @@ class Arguments(Cli):
         words = {"run": (self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"),
                  "compile": (self.file, "--emit", "tile"), "kernels": (self.file,), "inspect": (bundle,), "backends": (),
                  "cache": ("path",), "new-plugin": ("mapper", "mine", "--dir", self.folder / "mine"),
-                 "explain": ("E_INTERNAL",), "version": (), "help": ()}
+                 "tune": ("--list", "--database", self.folder / "tune.db"), "explain": ("E_INTERNAL",), "version": (), "help": ()}
+        space = self.folder / "space.py"
+        space.write_text(SUM)
+        tuned = self.call("tune", space, "--dim", "M=1", "N=1", "--database", self.folder / "tune.db")
+        self.assertEqual(tuned.status, 0, tuned.errors)
         commands = re.findall(r"(?m)^  (\S+) {2,}\S", self.call("help").output)
         self.assertLessEqual(set(words), set(commands))
         self.assertLessEqual(set(commands), {*words, "complete"}, "a command that this test does not try")

@@ -137,7 +137,7 @@ private:
     if (const std::string *path = lookup(request_.out, p.name)) bound.output = *path;
     if (const std::string *path = lookup(request_.in, p.name))
       bound.hasInput = readFile(p, *path, bound);
-    else if (p.reads && !p.isResult)
+    else if (p.reads && !p.isResult && !request_.fills)
       error("E_ARG_MISSING", fmt::format("{} has no value", p.name),
             fmt::format("give it with --in {}=FILE.npy", p.name));
     out_.params.push_back(std::move(bound));

@@ -16,7 +16,8 @@ struct Request {
   std::vector<NamedValue> in, out, scalars, dims, tunables;
   bool raw = false; // --raw: bf16, fp8, fp6 and fp4 files hold bits
   std::vector<std::pair<std::string, int64_t>> compiledFor =
-      {}; // dims that a compiled kernel has no other value for
+      {};             // dims that a compiled kernel has no other value for
+  bool fills = false; // the caller fills inputs that have no file
 };
 
 /// One parameter with its value.

@@ -178,6 +178,33 @@ constexpr CodeText toolCodes[] = {
      "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
      "tried. The message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all "
      "there is to know of it; TESSERA_BACKENDS_DISABLE=NAME keeps it from being tried."},
+    {"E_TUNE_EMPTY", "there is no configuration to choose from",
+     "The kernel declares no space, the numerics profile freezes tunables (strict), or every configuration "
+     "of "
+     "the\n"
+     "space is illegal; the message then has the reason of each."},
+    {"E_TUNE_SPACE", "the space of a kernel is too large",
+     "Configurations are all combinations of the tunables' values. Declare fewer values."},
+    {"E_TUNE_DEFAULT", "a kernel's default configuration is illegal",
+     "The default consists of the first value of each tunable, and `tsr run` uses it. Others of the space "
+     "are "
+     "legal."},
+    {"E_TUNE_WRONG", "a configuration computes other results than the default",
+     "It is never chosen. This is a defect of the kernel, whose results then depend on its tunables, or of "
+     "the\n"
+     "compiler."},
+    {"E_TUNE_DATABASE", "the tuner's database cannot be used",
+     "The message has the reason: the file is locked by another process, corrupt, read-only, of a newer "
+     "version, "
+     "or no\n"
+     "database of the tuner. Nothing is measured then. --database names another file (docs/tuning.md)."},
+    {"W_TUNED", "a tuned configuration is not used",
+     "The look-up file is corrupt, unreadable or of a newer version, or the kernel no longer compiles with "
+     "its "
+     "tuned\n"
+     "configuration. The default is used. TESSERA_TUNED names another file, or is off; `tsr tune --export` "
+     "writes\n"
+     "the file again (docs/tuning.md)."},
     {"W_CACHE", "compiled code is not kept in the cache",
      "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
      "runs; the next\n"

@@ -11,7 +11,7 @@ struct Command {
   int (*run)(const Arguments &, const std::string &commandLine);
 };
 
-extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, backendsCommand,
+extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, tuneCommand, backendsCommand,
     cacheCommand, newPluginCommand, explainCommand, versionCommand, helpCommand, completeCommand;
 
 /// Returns the commands in the order of the help.

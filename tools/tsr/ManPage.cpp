@@ -57,6 +57,7 @@ constexpr Entry environment[] = {
      "on, or off, which is the default: binds each worker thread of the CPU backend to a core."},
     {"TESSERA_DEBUG", "on, or off, which is the default: kernels are compiled with their print and assert_."},
     {"TESSERA_CACHE_DIR", "The directory of the compile cache, or off."},
+    {"TESSERA_TUNED", "The look-up file of tuned configurations, or off."},
     {"TESSERA_CACHE_SIZE",
      "Its limit in bytes; K, M and G may follow. 1G where it is not set; 0 keeps nothing."},
     {"TESSERA_CRASH_DIR", "Where crash packs go; else below TMPDIR, else /tmp."},

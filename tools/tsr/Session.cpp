@@ -228,7 +228,7 @@ MaybeFailure Session::place(const Binding &binding) {
 
 MaybeFailure Session::restore(const Binding &binding) {
   for (size_t i = 0; i < binding.params.size(); ++i)
-    if (binding.params[i].reads && binding.params[i].writes)
+    if (const BoundParam &p = binding.params[i]; p.isTensor && p.writes && (p.reads || p.hasInput))
       if (auto f = fill(binding.params[i], buffers_[i])) return f;
   return std::nullopt;
 }

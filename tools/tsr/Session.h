@@ -29,8 +29,12 @@ public:
                                   const std::string &name);
   /// Allocates device memory for every tensor and fills it: inputs are copied, the others are zeroed.
   [[nodiscard]] MaybeFailure place(const Binding &);
-  /// Restores the initial values of what the kernel reads and writes.
+  /// Restores the initial values of what the kernel writes, where it reads them or a file gave them.
   [[nodiscard]] MaybeFailure restore(const Binding &);
+  /// The kernel that was compiled or loaded last. It stays valid when others are.
+  tsr_kernel_t kernel() const { return kernel_; }
+  /// Makes run() launch a kernel() of before.
+  void use(tsr_kernel_t kernel) { kernel_ = kernel; }
   /// Launches the kernel and waits.
   [[nodiscard]] MaybeFailure run();
   /// Copies one tensor back; `param` is its index in the binding.

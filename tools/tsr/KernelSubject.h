@@ -1,0 +1,40 @@
+// A kernel as the tuner sees it: configurations are compiled, loaded into one context, compared and timed.
+#pragma once
+#include "tools/tsr/Session.h"
+#include "tools/tune/Tuner.h"
+
+namespace tessera::cli {
+
+class KernelSubject final : public tune::TuneSubject {
+public:
+  /// `binding` has the arguments. Inputs without a file are filled from a fixed seed, and everything that is
+  /// written starts as NaN. All references outlive this object. `isExact`: results must have equal bits.
+  KernelSubject(Session &session, std::string_view source, CompileOptions options, Binding &binding,
+                const std::vector<tune::Configuration> &configurations, bool isExact);
+
+  /// Places the arguments. Called once, before everything else.
+  [[nodiscard]] MaybeFailure place();
+
+  MaybeError prepare(size_t configuration) override;
+  MaybeError check(size_t configuration) override;
+  Expected<tune::Sample> measure(size_t configuration) override;
+  double now() override;
+
+private:
+  MaybeError run(size_t configuration, std::vector<npy::Bytes> &results);
+  Expected<double> time(size_t configuration);
+  bool fillArguments();
+
+  Session &session_;
+  std::string_view source_;
+  CompileOptions options_;
+  Binding &binding_;
+  const std::vector<tune::Configuration> &configurations_;
+  bool isExact_;
+  std::vector<tsr_kernel_t> kernels_; // by configuration; null: not prepared
+  std::vector<npy::Bytes> expected_;  // the default's results, by parameter
+  int64_t repetitions_ = 1;           // of one timing
+  bool isBaseFirst_ = true;
+};
+
+} // namespace tessera::cli

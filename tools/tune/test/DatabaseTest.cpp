@@ -1,0 +1,205 @@
+#include "tools/tune/Database.h"
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <random>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera::tune {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    char name[] = "/tmp/tune-test-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Folder() { fs::remove_all(path); }
+  std::string file(const std::string &name) const { return (path / name).string(); }
+  fs::path path;
+};
+
+const TuneKey kKey = {
+    "k(X: f32[N]) B: 1 2 3", "cpu:test", "standard", "1", {"N >= 8", "N < 10", "N % 16 != 0"}};
+
+TuneDatabase opened(const std::string &path, const std::string &run) {
+  Expected<TuneDatabase> db = TuneDatabase::open(path);
+  if (!db) throw std::runtime_error(db.error().message);
+  if (auto error = db->beginRun(run, "test", 2)) throw std::runtime_error(error->message);
+  return std::move(*db);
+}
+
+std::vector<Sample> pairs(size_t count, double gain) { return std::vector<Sample>(count, {gain * 100, 100}); }
+
+Error refusal(const std::string &path) {
+  Expected<TuneDatabase> db = TuneDatabase::open(path);
+  EXPECT_FALSE(db) << path;
+  return db ? Error() : db.error();
+}
+
+void run(const std::string &path, const char *sql) {
+  sqlite3 *db = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+TEST(Database, ChoosesFromAllRuns) {
+  Folder folder;
+  const std::string path = folder.file("sub/tune.db");
+  {
+    TuneDatabase db = opened(path, "monday");
+    EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(5, 1.2), true));
+    EXPECT_FALSE(db.addSamples(kKey, "B=3", pairs(9, 1.1), true));
+    EXPECT_FALSE(db.decide());
+    EXPECT_EQ(db.choices()->at(0).configuration, "B=3") << "5 pairs are too few";
+    EXPECT_FALSE(db.addSamples(kKey, "B=1", pairs(20, 3), false));
+    EXPECT_FALSE(db.decide());
+    EXPECT_EQ(db.choices()->at(0).configuration, "B=3") << "pairs that choose do not confirm";
+  }
+  TuneDatabase db = opened(path, "tuesday");
+  EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(2, 1.2), true));
+  EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(2, 1.2), true));
+  EXPECT_FALSE(db.decide());
+  std::vector<TunedRow> rows = *db.rows();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].values, (NamedValues{{"B", 2}}));
+  EXPECT_EQ(rows[0].when, kKey.when);
+  EXPECT_EQ(rows[0].kernel, kKey.kernel);
+  EXPECT_NEAR(rows[0].gain, 1.2, 1e-9);
+}
+
+TEST(Database, AFaultOutweighsEveryGain) {
+  Folder folder;
+  TuneDatabase db = opened(folder.file("tune.db"), "r");
+  EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(20, 5), true));
+  EXPECT_FALSE(db.addFault(kKey, "B=2", "C: 1 of 4 elements differ"));
+  EXPECT_FALSE(db.decide());
+  EXPECT_EQ(db.choices()->at(0).configuration, "");
+  EXPECT_TRUE(db.rows()->empty()) << "the default needs no row";
+}
+
+TEST(Database, MergingIsCommutativeAndRepeatable) {
+  Folder folder;
+  std::mt19937 random(3);
+  auto fill = [&](const std::string &name) {
+    TuneDatabase db = opened(folder.file(name), name);
+    for (int key = 0; key < 3; ++key) {
+      TuneKey k = kKey;
+      k.when = {"N == " + std::to_string((key + (name == "a" ? 0 : 1)) % 4)};
+      for (const char *configuration : {"B=2", "B=3"})
+        for (int i = 0; i < 2; ++i)
+          EXPECT_FALSE(db.addSamples(k, configuration, pairs(5, 1 + 0.1 * (random() % 5)), true));
+    }
+    if (name == "a") EXPECT_FALSE(db.addFault(kKey, "B=3", "wrong"));
+    EXPECT_FALSE(db.decide());
+  };
+  fill("a"), fill("b");
+  auto merged = [&](const std::string &name, const std::vector<std::string> &order) {
+    TuneDatabase out = opened(folder.file(name), "merge");
+    for (const std::string &source : order) {
+      Expected<TuneDatabase> db = TuneDatabase::openToRead(folder.file(source));
+      EXPECT_TRUE(db);
+      EXPECT_FALSE(out.merge(*db));
+    }
+    return std::pair(*out.dump(), *out.rows());
+  };
+  const auto ab = merged("ab", {"a", "b"}), ba = merged("ba", {"b", "a"});
+  EXPECT_FALSE(ab.first.empty());
+  EXPECT_EQ(ab, ba);
+  EXPECT_EQ(ab, merged("twice", {"a", "b", "a", "ab"}));
+}
+
+TEST(Database, RefusesWhatIsNone) {
+  Folder folder;
+  std::ofstream(folder.file("text")) << std::string(5000, 'x');
+  EXPECT_THAT(refusal(folder.file("text")).message, HasSubstr("no SQLite database"));
+  EXPECT_EQ(refusal(folder.file("text")).code, "E_TUNE_DATABASE");
+
+  run(folder.file("other"), "CREATE TABLE t(x)");
+  EXPECT_THAT(refusal(folder.file("other")).message, HasSubstr("not a tuner's"));
+
+  opened(folder.file("newer"), "r");
+  run(folder.file("newer"), "PRAGMA user_version = 2");
+  EXPECT_THAT(refusal(folder.file("newer")).message, HasSubstr("its version is 2, this tsr reads up to 1"));
+
+  EXPECT_THAT(refusal(folder.path.string()).message, HasSubstr("unable to open")) << "a directory";
+  Expected<TuneDatabase> absent = TuneDatabase::openToRead(folder.file("absent"));
+  ASSERT_FALSE(absent);
+  EXPECT_THAT(absent.error().message, HasSubstr("absent"));
+}
+
+TEST(Database, RefusesACorruptFile) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  {
+    TuneDatabase db = opened(path, "r");
+    for (int i = 0; i < 20; ++i)
+      EXPECT_FALSE(db.addSamples(kKey, "B=" + std::to_string(i), pairs(100, 1.1), true));
+  }
+  const auto size = fs::file_size(path);
+  fs::resize_file(path, size / 2);
+  EXPECT_THAT(refusal(path).message, HasSubstr("corrupt"));
+}
+
+TEST(Database, RefusesALockedFile) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  opened(path, "r");
+  sqlite3 *other = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_THAT(refusal(path).message, HasSubstr("another process has locked it"));
+  sqlite3_close(other);
+  EXPECT_TRUE(TuneDatabase::open(path));
+}
+
+TEST(Database, RefusesAReadOnlyFile) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  opened(path, "r");
+  fs::permissions(path, fs::perms(0444));
+  fs::permissions(folder.path, fs::perms(0755));
+  const bool isRoot = geteuid() == 0; // may write everything
+  if (isRoot) ASSERT_EQ(seteuid(65534), 0);
+  const Error error = refusal(path);
+  const bool canRead = bool(TuneDatabase::openToRead(path));
+  if (isRoot) ASSERT_EQ(seteuid(0), 0);
+  EXPECT_TRUE(canRead) << "merging needs no more";
+  EXPECT_THAT(error.message, HasSubstr("read-only"));
+}
+
+TEST(Database, OpensAfterItsWriterWasKilled) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  opened(path, "first");
+  std::mt19937 random(11);
+  for (int round = 0; round < 30; ++round) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      TuneDatabase db = opened(path, "run" + std::to_string(round));
+      for (int i = 0;; ++i)
+        if (db.addSamples(kKey, "B=" + std::to_string(i % 7), pairs(3, 1.1), true) ||
+            (i % 5 == 0 && db.decide()))
+          _exit(1);
+    }
+    usleep(random() % 20000);
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself with " << WEXITSTATUS(status);
+    Expected<TuneDatabase> db = TuneDatabase::open(path);
+    ASSERT_TRUE(db) << db.error().message;
+    EXPECT_EQ(db->dump()->size() % 3, 0u) << "a trial is stored as a whole";
+    EXPECT_FALSE(db->decide());
+  }
+}
+
+} // namespace
+} // namespace tessera::tune
