@@ -136,10 +136,11 @@ std::string variantFault(const KernelObject &kernel, const VariantTable &table, 
 /// Finds the variants of the module's kernels and functions.
 tsr_status_t bindVariants(ModuleObject &module) {
   const DeviceContext &device = *module.context->device;
-  const MachineConstants machine = machineConstants(
-      device.info().computeUnits, std::string_view(module.context->backend->name()) == "cpu");
   for (auto &kernel : module.kernels) {
     if (kernel->metadata.variants.empty()) continue;
+    // The first call in a process examines the host.
+    const MachineConstants machine = machineConstants(
+        device.info().computeUnits, std::string_view(module.context->backend->name()) == "cpu");
     const std::string what = kernel->describe() + ": ";
     Expected<VariantTable> table = VariantTable::of(kernel->metadata);
     if (!table) return fail(TSR_EINVAL, "[E_VARIANT] " + what + table.error().message);
