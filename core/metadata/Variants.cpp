@@ -39,7 +39,10 @@ bool isBodyParameter(const KernelMetadata &general, const std::string &param) {
 Expected<VariantTable> VariantTable::of(const KernelMetadata &m) {
   VariantTable table;
   table.scope_ = VariantScope::of(m);
-  if (m.variants.size() > kMaxVariants)
+  // The lists of older documents have no such limit: each variant has a condition, and the first that holds
+  // runs.
+  const bool isOfLaunch = !m.variants.empty() && m.variants.back().when.empty();
+  if (isOfLaunch && m.variants.size() > kMaxVariants)
     return variantError("there are " + std::to_string(m.variants.size()) + " variants; at most " +
                         std::to_string(kMaxVariants) + " are chosen from");
   std::vector<OrderClass> classes;
@@ -106,22 +109,36 @@ MaybeError VariantTable::checkOrders(const std::vector<OrderClass> &classes, boo
                            " exclude each other"};
   }
   for (size_t i = 0; i < variants_.size(); ++i) {
-    const Variant &v = variants_[i];
-    std::vector<Guard> ofDims;
-    for (const Guard &guard : v.when)
-      if (guard.isOfDims(scope_)) ofDims.push_back(guard);
-    if (ofDims.size() == v.when.size()) continue;
-    for (size_t j = i + 1;; ++j) {
-      if (j == variants_.size() || variants_[j].orderClass != v.orderClass)
-        return Error{"", "condition " + std::to_string(i + 1) +
-                             " depends on the machine or an address and chooses between order classes"};
-      const bool isWeaker = std::ranges::all_of(variants_[j].when, [&](const Guard &guard) {
-        return std::ranges::find(ofDims, guard) != ofDims.end();
-      });
-      if (isWeaker) break;
-    }
+    const std::vector<Guard> ofDims = guardsOfDims(variants_[i]);
+    if (ofDims.size() < variants_[i].when.size() && !staysInClass(i, ofDims))
+      return Error{"", "condition " + std::to_string(i + 1) +
+                           " depends on the machine or an address and chooses between order classes"};
   }
   return std::nullopt;
+}
+
+std::vector<Guard> VariantTable::guardsOfDims(const Variant &v) const {
+  std::vector<Guard> out;
+  std::ranges::copy_if(v.when, std::back_inserter(out),
+                       [&](const Guard &guard) { return guard.isOfDims(scope_); });
+  return out;
+}
+
+/// If variant `number` does not apply although `ofDims` hold, is one of its own order class chosen? If it is
+/// pinned, the last one is. Otherwise those after it are tried, up to one that applies wherever `ofDims`
+/// hold.
+bool VariantTable::staysInClass(size_t number, const std::vector<Guard> &ofDims) const {
+  const Variant &v = variants_[number];
+  if (v.isPinned) return variants_.back().orderClass == v.orderClass;
+  for (size_t j = number + 1; j < variants_.size() && variants_[j].orderClass == v.orderClass; ++j) {
+    const Variant &next = variants_[j];
+    const bool isWeaker = std::ranges::all_of(
+        next.when, [&](const Guard &guard) { return std::ranges::find(ofDims, guard) != ofDims.end(); });
+    const bool hasValues =
+        std::ranges::all_of(next.given, [&](const auto &given) { return isOfDims(given.second, scope_); });
+    if (isWeaker && (hasValues || j + 1 == variants_.size())) return true;
+  }
+  return false;
 }
 
 MaybeError VariantTable::bindBody(size_t number, const KernelMetadata &general, const KernelMetadata &body) {
@@ -144,6 +161,11 @@ MaybeError VariantTable::bindBody(size_t number, const KernelMetadata &general, 
     if (isConstant && (!out.value.evaluate(nullptr, value) || value < out.least || value > out.most))
       return fault("found " + std::to_string(value) + ", the body takes " + std::to_string(out.least) +
                    " to " + std::to_string(out.most));
+    // A value outside of the limits makes the variant not apply, like a condition.
+    const bool isLast = number + 1 == variants_.size();
+    if (orderFollowsDims_ && p.limits && !isLast && !isOfDims(out.value, scope_) &&
+        !staysInClass(number, guardsOfDims(v)))
+      return fault("its value depends on the machine and its limits choose between order classes");
     v.parameters.push_back(std::move(out));
   }
   if (used == v.given.size()) return std::nullopt;

@@ -73,6 +73,8 @@ private:
   };
   MaybeError add(const KernelMetadata &, size_t number, std::vector<OrderClass> &classes);
   MaybeError checkOrders(const std::vector<OrderClass> &classes, bool isFixed) const;
+  std::vector<Guard> guardsOfDims(const Variant &) const;
+  bool staysInClass(size_t number, const std::vector<Guard> &ofDims) const;
   bool applies(const Variant &, const int64_t *slots, Choice &) const;
   static int64_t costOf(const Variant &, const int64_t *slots);
 

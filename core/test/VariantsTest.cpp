@@ -177,7 +177,18 @@ TEST(VariantTable, TheFirstThatHoldsIsChosen) {
   m.variants[1].when = {"x == 1"}; // no integer
   EXPECT_EQ(faultOf(m), "variant f.v1: 'x == 1': unknown name 'x' at column 1");
   m.variants.assign(kMaxVariants + 1, {"f.v0", {"N == 8"}});
+  m.variants.back().when.clear();
   EXPECT_EQ(faultOf(m), "there are 17 variants; at most 16 are chosen from");
+}
+
+TEST(VariantTable, OlderListsHaveAnyNumberOfVariants) {
+  KernelMetadata m = twoParams();
+  for (int64_t n = 0; n < 100; ++n)
+    m.variants.push_back({"f.v" + std::to_string(n), {"N == " + std::to_string(n)}});
+  Expected<VariantTable> table = VariantTable::of(m);
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->choose(slotsFor(99).data())->variant, 99u);
+  EXPECT_FALSE(table->choose(slotsFor(100).data()));
 }
 
 TEST(VariantTable, CostsRankTheVariantsThatHold) {
@@ -226,6 +237,15 @@ TEST(VariantTable, OnlyDimsDecideBetweenOrderClassesOfReproducibleProfiles) {
   EXPECT_EQ(faultOf(m), "");
   m.variants[1].when = {"N <= 32"}; // for N = 33 the cores would decide
   EXPECT_NE(faultOf(m), "");
+  // where a pinned variant does not apply, the last one runs
+  m.variants = {{"k.a", {"N <= 64", "cores >= 2"}, "a"}, {"k.b", {"N <= 64"}, "b"}, {"", {}, "c"}};
+  m.variants[0].order = m.variants[1].order = "dot";
+  m.variants[2].order = "chain";
+  EXPECT_EQ(faultOf(m), "");
+  m.variants[0].isPinned = true;
+  EXPECT_NE(faultOf(m), "");
+  m.variants[2].order = "dot";
+  EXPECT_EQ(faultOf(m), "");
   // costs rank one class only
   m.variants = {{"k.a", {"N <= 64"}, "a"}, {"", {}, "b"}};
   m.variants[0].order = "tiles(64)";
@@ -290,6 +310,33 @@ TEST(VariantTable, ParametersStayWithinTheLimitsOfTheBody) {
   EXPECT_EQ(bind(), "parameter kc: the variant gives it no value");
   m.variants[0].params = {{"kc", "N // 0"}};
   EXPECT_EQ(faultOf(m), "variant a: parameter kc, 'N // 0': divides by zero");
+}
+
+TEST(VariantTable, LimitsDoNotChooseBetweenOrderClassesOfReproducibleProfiles) {
+  KernelMetadata m = twoParams("deterministic"), body = twoParams();
+  MetadataParam kc;
+  kc.name = "kc";
+  kc.kind = MetadataParam::Kind::Scalar;
+  kc.limits = {1, 1024};
+  body.params.insert(body.params.begin() + 1, kc);
+  m.variants = {{"k.a", {"N >= 8"}, "a"}, {"", {}, "b"}};
+  m.variants[0].order = "dot";
+  m.variants[1].order = "chain";
+  auto bind = [&](const char *value) -> std::string {
+    m.variants[0].params = {{"kc", value}};
+    Expected<VariantTable> table = VariantTable::of(m);
+    EXPECT_TRUE(table);
+    MaybeError error = table->bindBody(0, m, body);
+    return error ? error->message : "";
+  };
+  EXPECT_EQ(bind("min(N, 512)"), "");
+  EXPECT_EQ(bind("l2 // 1024"),
+            "parameter kc: its value depends on the machine and its limits choose between order classes");
+  m.variants[1].order = "dot";
+  EXPECT_EQ(bind("l2 // 1024"), "");
+  m.variants[1].order = "chain";
+  m.numerics = "standard";
+  EXPECT_EQ(bind("l2 // 1024"), "");
 }
 
 TEST(VariantTable, APinnedVariantRunsWhereItsConditionHolds) {
