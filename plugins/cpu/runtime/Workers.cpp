@@ -25,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kChunksPerThread = 8;
 /// A chunk is worth the claim, and a thread's share the wake-up.
 constexpr int64_t kSmallestChunkPs = 5'000'000;
+/// A launch that is expected to take less is not looked at twice: the clock would cost too much of it.
+constexpr double kSecondLookPs = 500'000;
 constexpr auto kJoinSpin = std::chrono::microseconds(200);
 
 /// Returns this thread's scratch. It has no destructor of its own and stays usable until the thread ends,
@@ -257,7 +259,17 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
   }
   bool ok = true;
   int threads = 1;
-  const int helpers = most > 0 ? helpersFor(rest, WakeTime::expect(areHelpersAwake(start)), most) : 0;
+  int helpers = most > 0 ? helpersFor(rest, WakeTime::expect(areHelpersAwake(start)), most) : 0;
+  if (helpers == 0 && most > 0 && done == 0 && rest >= kSecondLookPs) {
+    // The cost may depend on what is in memory, which no expectation knows.
+    done = std::max<int64_t>(1, programs / 8);
+    kernel.entry(values, 0, done, scratch);
+    const auto now = Clock::now();
+    rest = static_cast<double>(elapsedPs(start, now)) / static_cast<double>(done) *
+           static_cast<double>(programs - done);
+    helpers = helpersFor(rest, WakeTime::expect(areHelpersAwake(now)),
+                         static_cast<int>(std::min<int64_t>(most, programs - done - 1)));
+  }
   if (helpers == 0) {
     kernel.entry(values, done, programs, scratch);
     lastEnd_ = Clock::now();

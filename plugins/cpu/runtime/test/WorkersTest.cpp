@@ -1,0 +1,71 @@
+// How a launch is divided: by calls of the kernel, which are counted.
+#include "plugins/cpu/runtime/Workers.h"
+#include "plugins/cpu/runtime/Parallelism.h"
+#include "plugins/cpu/runtime/Topology.h"
+#include <algorithm>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tessera::cpu {
+namespace {
+
+std::mutex callsMutex;
+std::vector<std::pair<int64_t, int64_t>> calls; // ranges of programs
+std::atomic<int64_t> sleepUs;                   // of each program, as the contents of memory decide
+
+void entry(const uint64_t *, int64_t begin, int64_t end, uint8_t *) {
+  if (sleepUs > 0) std::this_thread::sleep_for(std::chrono::microseconds(sleepUs * (end - begin)));
+  const std::lock_guard lock(callsMutex);
+  calls.emplace_back(begin, end);
+}
+
+class Workers : public testing::Test {
+protected:
+  Workers()
+      : kernel({.name = "k", .metadata = "", .valueCount = 1}, reinterpret_cast<void *>(entry), nullptr) {}
+
+  /// Launches and returns the calls in the order of their programs.
+  std::vector<std::pair<int64_t, int64_t>> launch(int64_t programs, int64_t us) {
+    calls.clear();
+    sleepUs = us;
+    EXPECT_TRUE(launcher.run(kernel, &value, programs));
+    std::ranges::sort(calls);
+    int64_t next = 0;
+    for (const auto &[begin, end] : calls) {
+      EXPECT_EQ(begin, next);
+      next = end;
+    }
+    EXPECT_EQ(next, programs) << "each program runs once";
+    return calls;
+  }
+
+  Kernel kernel;
+  Launcher launcher;
+  const uint64_t value = 7;
+};
+
+TEST_F(Workers, AnUnderestimatedLaunchGetsHelpers) {
+  kernel.remember(&value, 80, 1'000'000, 1); // 1 us
+  const auto ranges = launch(80, 1000);
+  EXPECT_EQ(ranges[0], std::pair(int64_t{0}, int64_t{10})) << "an eighth tells more";
+  if (coreCount() > 1 && helperLimit() > 0) EXPECT_GT(ranges.size(), 2u);
+}
+
+TEST_F(Workers, AVeryShortLaunchIsOneCall) {
+  kernel.remember(&value, 80, 100'000, 1); // 0.1 us
+  EXPECT_EQ(launch(80, 0).size(), 1u);
+}
+
+TEST_F(Workers, TheNumberOfProgramsMayBeAnything) {
+  for (int64_t programs : {0, 1, 2, 3, 7, 8, 9, 17, 1000})
+    for (int64_t expectedPs : {100'000, 1'000'000, 3'000'000}) {
+      kernel.remember(&value, std::max<int64_t>(programs, 1), expectedPs, 1);
+      launch(programs, 0);
+    }
+}
+
+} // namespace
+} // namespace tessera::cpu
