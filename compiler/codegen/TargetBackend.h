@@ -53,6 +53,8 @@ struct Capabilities {
   // program.
   std::vector<std::string> matrixInstructions{};
   int64_t warps = 0;
+  // Dtypes of whole products that the target computes by a body of its own (tile-extract-product).
+  std::vector<DType> products{};
 };
 
 /// The fusion group that needs a tile. Extents are absent if they are known only at launch.
@@ -63,6 +65,7 @@ struct TileRequest {
   bool reducesOuterAxis = false;        // a reduction along another axis than the last
   std::optional<int64_t> reduced = {};  // extent of that axis
   bool transposes = false;              // reads a tensor in another order than it writes
+  std::optional<DType> product = {};    // of a product's operands
 };
 
 /// The fusion group that may have variants. Proposals name its extents: M, N, K and B (the product of the

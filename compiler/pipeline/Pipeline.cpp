@@ -50,6 +50,13 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   const codegen::Capabilities &target = options.target.capabilities();
+  // Products that the target has bodies for leave the tile program while their loops have the plain form.
+  if (!target.products.empty()) {
+    TileExtractProductOptions extract;
+    for (DType product : target.products)
+      extract.dtypes.push_back(name(product));
+    kernel.addPass(createTileExtractProduct(extract));
+  }
   // 3. Vectorize & Fragment Lowering: bounds become masks first, so that they fuse with what they guard.
   kernel.addPass(createTileLegalizeBounds());
   // one thread computes one element: no lanes to fill

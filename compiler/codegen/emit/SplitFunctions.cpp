@@ -25,6 +25,13 @@ int64_t operationsIn(Operation *op) {
   return count;
 }
 
+/// Returns the name of the function that `op` calls or takes the address of; empty if it does neither.
+StringRef functionOf(Operation *op) {
+  if (auto call = dyn_cast<LLVM::CallOp>(op)) return call.getCallee().value_or("");
+  auto address = dyn_cast<LLVM::AddressOfOp>(op);
+  return address ? address.getGlobalName() : StringRef();
+}
+
 /// Turns internal functions into hidden ones, which every part may call.
 void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
   std::string suffix;
@@ -40,20 +47,24 @@ void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
     f.op.setLinkage(LLVM::Linkage::External);
     f.op.setVisibility_(LLVM::Visibility::Hidden);
   }
-  // Only calls refer to functions. MLIR's own replacement visits every attribute, once per name.
-  module.walk([&](LLVM::CallOp call) {
-    if (auto to = renamed.find(call.getCallee().value_or("")); to != renamed.end())
-      call.setCalleeAttr(to->second);
+  // Only calls and addresses refer to functions. MLIR's own replacement visits every attribute, once per
+  // name.
+  module.walk([&](Operation *op) {
+    auto to = renamed.find(functionOf(op));
+    if (to == renamed.end()) return;
+    if (auto call = dyn_cast<LLVM::CallOp>(op)) call.setCalleeAttr(to->second);
+    if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) address.setGlobalNameAttr(to->second);
   });
 }
 
-/// Declares in `part` the functions of other parts that it calls.
+/// Declares in `part` the functions of other parts that it uses.
 void declareCallees(ModuleOp part, SymbolTable &all) {
   llvm::SmallPtrSet<Operation *, 8> declared;
   OpBuilder b = OpBuilder::atBlockBegin(part.getBody());
-  part.walk([&](LLVM::CallOp call) {
-    if (!call.getCallee()) return;
-    auto callee = all.lookup<LLVM::LLVMFuncOp>(*call.getCallee());
+  part.walk([&](Operation *op) {
+    StringRef name = functionOf(op);
+    if (name.empty()) return;
+    auto callee = all.lookup<LLVM::LLVMFuncOp>(name);
     if (!callee || callee->getParentOp() == part || !declared.insert(callee).second) return;
     b.insert(callee.cloneWithoutRegions());
   });

@@ -3,6 +3,7 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/IndexExprAttr.h"
 #include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/Product.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "core/library/GemmCall.h"
 #include "mlir/IR/Builders.h"
@@ -239,7 +240,10 @@ LogicalResult LaunchOp::verify() {
 /// equal.
 static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel, ArrayAttr params) {
   size_t next = 0, results = 0, dims = 0;
-  for (auto [param, type] : llvm::zip_equal(params.getAsRange<ParamAttr>(), kernel.getArgumentTypes())) {
+  const unsigned unpassed = tessera::tile::unpassedArguments(kernel);
+  for (auto [attribute, type] : llvm::zip_equal(params.getValue().drop_front(unpassed),
+                                                kernel.getArgumentTypes().drop_front(unpassed))) {
+    auto param = cast<ParamAttr>(attribute);
     results += param.isResult();
     dims += param.isDim();
     if (!param.isTensor() && !param.isScalar()) continue;
@@ -308,6 +312,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!params) return emitOpError() << "launches " << getKernelAttr() << ", which is no kernel";
   size_t expected = llvm::count_if(params.getAsRange<ParamAttr>(),
                                    [](ParamAttr param) { return param.isTensor() || param.isScalar(); });
+  expected -= tessera::tile::unpassedArguments(kernel);
   if (getOperands().size() != expected)
     return emitOpError() << "passes " << getOperands().size() << " operands to " << getKernelAttr()
                          << ", which takes " << expected;

@@ -101,9 +101,10 @@ Refusal GroupSpace::addFirst(Operation *op) {
     space_ = scan.getType();
     return addScan(scan);
   }
-  if (isa<graph::MatmulOp>(op))
+  if (auto product = dyn_cast<graph::MatmulOp>(op)) {
     kind_ = GroupKind::Matmul;
-  else if (isa<graph::AttentionOp>(op))
+    productType_ = cast<Tensor>(product.getA().getType()).getElementType();
+  } else if (isa<graph::AttentionOp>(op))
     kind_ = GroupKind::Attention;
   else if (isa<graph::ConcatOp>(op))
     kind_ = GroupKind::Concat;

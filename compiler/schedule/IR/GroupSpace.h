@@ -37,6 +37,8 @@ public:
   bool finds() const { return reduced_ && !combines_; }
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
+  /// The element type of the product's left operand; null if the group has no product.
+  mlir::Type productType() const { return productType_; }
   /// Returns the axes that a program's tile spans, rows and columns (kFixed: none): the last two, of those of
   /// a map that are longer than 1.
   std::pair<int64_t, int64_t> tileAxes() const;
@@ -61,6 +63,7 @@ private:
 
   GroupKind kind_ = GroupKind::Map;
   Tensor space_, uniform_;
+  mlir::Type productType_;
   std::optional<int64_t> reduced_, parts_;
   bool transposes_ = false, interleaves_ = false, combines_ = false;
   llvm::DenseMap<mlir::Value, Axes> axes_;

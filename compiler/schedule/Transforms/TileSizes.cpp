@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/TileSizes.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -31,6 +32,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   };
   codegen::TileRequest request{group.kind(), rank, extent(rows), extent(columns)};
   request.transposes = group.transposes();
+  if (group.productType()) request.product = dtypeOfMemory(group.productType());
   if (group.interleaves()) { // all of the tensors' tiles together are as large as another group's
     SmallVector<int64_t> tile = target.proposeTile({GroupKind::Map, 1, 1, request.columns});
     const auto joined = cast<IntegerAttr>(space.getDims().getValue().back()).getInt();

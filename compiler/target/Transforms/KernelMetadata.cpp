@@ -1,6 +1,7 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelVariants.h"
+#include "compiler/tile/IR/Product.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "core/metadata/Reports.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -119,7 +120,9 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.target = target.str();
   m.numerics = kernel.getNumerics().str();
   m.permits = permitsOf(kernel);
-  for (auto entry : kernel.getParams().getAsRange<tile::ParamAttr>())
+  ArrayRef<Attribute> params = kernel.getParams().getValue();
+  for (auto entry :
+       llvm::map_range(params.drop_front(tile::unpassedArguments(kernel)), llvm::CastTo<tile::ParamAttr>))
     if (std::vector<MetadataReport> reports = reportsOf(entry); reports.empty())
       m.params.push_back(describe(entry));
     else

@@ -2,6 +2,7 @@
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelSyntax.h"
 #include "compiler/tile/IR/KernelVariants.h"
+#include "compiler/tile/IR/Product.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -62,6 +63,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == kPrivateValue)
     return check(isa<UnitAttr>(value) && isa<AtomicOp>(op), "a unit attribute on tile.atomic");
+  if (name == kProduct) {
+    auto kernel = dyn_cast<KernelOp>(op);
+    const std::string needs = kernel ? whyNoProduct(kernel) : "a tile.kernel";
+    return check(needs.empty(), needs);
+  }
   if (name == kChecks) {
     auto list = dyn_cast<ArrayAttr>(value);
     auto isCheck = [](Attribute entry) {

@@ -17,6 +17,16 @@ def TileSimplify : Pass<"tile-simplify"> {
   ];
 }
 
+def TileExtractProduct : Pass<"tile-extract-product", "::tessera::tile::KernelOp"> {
+  let summary = "Leaves whole matrix products to a body of the target";
+  let description = [{
+    For targets that have bodies for products of `dtypes`. A loop that accumulates the product of two tensors, over all of
+    the contraction and in the blocks of the grid, becomes a read of the product (`tile.product`). A kernel with several such
+    loops keeps them.
+  }];
+  let options = [ListOption<"dtypes", "dtypes", "std::string", "dtypes of products that the target has bodies for">];
+}
+
 def TileLegalizeBounds : Pass<"tile-legalize-bounds", "::tessera::tile::KernelOp"> {
   let summary = "Masks elements past a tensor's edge where they would be seen";
   let description = [{

@@ -31,6 +31,7 @@ public:
     capabilities_.collapsesAxes = true;
     capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
+    if (!cpu_.productLevel.empty()) capabilities_.products = {DType::F32, DType::F64};
     if (!cpu_.isOther) capabilities_.narrowProducts = {DType::I16}; // pmaddwd, of every x86-64
   }
 
@@ -40,9 +41,12 @@ public:
   const codegen::Capabilities &capabilities() const override { return capabilities_; }
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
-    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes] = request;
+    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
+      // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
+      // first-level cache.
+      if (product && llvm::is_contained(capabilities_.products, *product)) return {48, 64, 256};
       // The tile consists of the CPU's register blocks and fits its second-level cache
       // (docs/measurements/gemm.md).
       return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96,
@@ -100,7 +104,7 @@ public:
     return cpu::emitObjects(std::move(module), cpu_);
   }
   Expected<std::string> joinObjects(std::vector<std::string> objects) const override {
-    return cpu::joinObjects(objects);
+    return cpu::joinObjects(objects, cpu_);
   }
 
   /// Links all units into one shared object.
@@ -116,7 +120,7 @@ public:
         image.entries.push_back(std::move(entry));
       }
     }
-    Expected<std::string> linked = linkShared(objects, symbols);
+    Expected<std::string> linked = linkShared(objects, symbols, cpu_);
     if (!linked) return linked.error();
     image.data = std::move(*linked);
     return std::vector{std::move(image)};

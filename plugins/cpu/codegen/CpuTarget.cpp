@@ -1,6 +1,7 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
+#include "plugins/cpu/codegen/products/Archive.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -124,6 +125,8 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   out.hasFma = avx512 || avx2; // F16C and FMA came before AVX2
   out.vectorBytes = avx512 ? 64 : avx2 ? 32 : 16;
   out.vectorRegisters = avx512 ? 32 : 16;
+  for (const product::Archive &archive : product::archives())
+    if (out.productLevel.empty() && info->checkFeatures(archive.features)) out.productLevel = archive.level;
   return out;
 }
 

@@ -16,6 +16,7 @@ struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
   bool isOther = false;              // a machine named by its triple, for which this backend makes no images
+  std::string productLevel;          // instruction level of the bodies of products; empty: there are none
   bool hasFma = false;               // also: converts f16 in one instruction
   int64_t vectorBytes = 16;          // widest vector register worth using
   int64_t vectorRegisters = 16;      // of that width
@@ -39,11 +40,12 @@ Expected<std::string> emitIr(mlir::ModuleOp llvmDialect, const CpuTarget &);
 Expected<std::string> emitAssembly(mlir::ModuleOp llvmDialect, const CpuTarget &);
 Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> llvmDialect,
                                                const CpuTarget &);
-/// Joins the objects of one module into one.
-Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects);
+/// Joins the objects of one module, with the bodies of products that they call, into one.
+Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects, const CpuTarget &);
 
-/// Links objects into one shared object that exports `symbols` and needs the C library only. An undefined
-/// symbol is an error. Links run one after another.
-Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols);
+/// Links objects into one shared object that exports `symbols` and needs the C library only. Bodies of
+/// products are taken from the archive. An undefined symbol is an error. Links run one after another.
+Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
+                                 const CpuTarget &);
 
 } // namespace tessera::cpu

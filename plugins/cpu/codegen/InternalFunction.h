@@ -8,12 +8,18 @@ namespace tessera::cpu {
 inline constexpr llvm::StringLiteral kLinkage = "llvm.linkage";
 inline constexpr llvm::StringLiteral kNoInline = "no_inline";
 
-/// Creates a function that other objects do not see: objects of several kernels are linked into one image.
+/// Hides a function from other objects: objects of several kernels are linked into one image.
+inline void makeInternal(mlir::func::FuncOp function) {
+  function.setPrivate();
+  function->setAttr(kLinkage,
+                    mlir::LLVM::LinkageAttr::get(function.getContext(), mlir::LLVM::Linkage::Internal));
+}
+
+/// Creates such a function.
 inline mlir::func::FuncOp createInternalFunction(mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef name,
                                                  mlir::FunctionType type) {
   auto function = mlir::func::FuncOp::create(b, loc, name, type);
-  function.setPrivate();
-  function->setAttr(kLinkage, mlir::LLVM::LinkageAttr::get(b.getContext(), mlir::LLVM::Linkage::Internal));
+  makeInternal(function);
   return function;
 }
 

@@ -1,6 +1,8 @@
 // Links objects into one shared object, or into one object, with LLD in this process.
 #include "compiler/codegen/emit/Linker.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
+#include "plugins/cpu/codegen/products/Archive.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -28,11 +30,20 @@ Error noMemoryFile() {
   return {"E_BACKEND", std::string("no memory file for the linker: ") + strerror(errno), ""};
 }
 
-/// Runs the linker with `words`, followed by the objects.
-Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words) {
+/// Does an object name a body? Most do not, and the archive need not be copied for them.
+bool callsProducts(llvm::StringRef object) { return object.contains("tsr.p."); }
+
+/// Runs the linker with `words`, followed by the objects and the bodies of products for the target.
+Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vector<std::string> words,
+                                  const CpuTarget &target) {
   std::deque<emit::MemoryFile> inputs;
   for (const std::string &object : objects) {
     if (!inputs.emplace_back(object).good()) return noMemoryFile();
+    words.push_back(inputs.back().path());
+  }
+  for (const product::Archive &archive : product::archives()) {
+    if (archive.level != target.productLevel || llvm::none_of(objects, callsProducts)) continue;
+    if (!inputs.emplace_back(archive.bytes).good()) return noMemoryFile();
     words.push_back(inputs.back().path());
   }
   return emit::link(words);
@@ -40,7 +51,8 @@ Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vect
 
 } // namespace
 
-Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols) {
+Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
+                                 const CpuTarget &target) {
   emit::MemoryFile script(exportsOnly(symbols));
   if (!script.good()) return noMemoryFile();
   std::vector<std::string> words;
@@ -52,12 +64,12 @@ Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::Arra
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));
-  return linkObjects(objects, std::move(words));
+  return linkObjects(objects, std::move(words), target);
 }
 
-Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects) {
-  if (objects.size() == 1) return objects[0];
-  return linkObjects(objects, {"--relocatable"});
+Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects, const CpuTarget &target) {
+  if (objects.size() == 1 && !callsProducts(objects[0])) return objects[0];
+  return linkObjects(objects, {"--relocatable"}, target);
 }
 
 } // namespace tessera::cpu

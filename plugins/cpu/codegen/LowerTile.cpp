@@ -1,7 +1,10 @@
 // Tile kernels -> functions (cpu-lower-tile).
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "plugins/cpu/codegen/InternalFunction.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
+#include "llvm/Support/MathExtras.h"
+#include <tessera/backend.hpp>
 
 using namespace mlir;
 
@@ -20,12 +23,35 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
         kernel.emitOpError("has no vector width: run tile-vectorize first");
         return signalPassFailure();
       }
-      std::string metadata = target::describeKernel(kernel, targetName).toYaml();
-      FailureOr<func::FuncOp> function = KernelLowering(kernel, *kernel.getVectorBytes()).lower();
+      KernelMetadata metadata = target::describeKernel(kernel, targetName);
+      FailureOr<func::FuncOp> function = failure();
+      if (std::optional<tile::Product> product = tile::Product::of(kernel))
+        function = lowerProduct(kernel, *product, metadata);
+      else
+        function = KernelLowering(kernel, *kernel.getVectorBytes()).lower(entrySymbol(kernel.getName()));
       if (failed(function)) return signalPassFailure();
-      (*function)->setAttr(target::kMetadata, StringAttr::get(&getContext(), metadata));
+      (*function)->setAttr(target::kMetadata, StringAttr::get(&getContext(), metadata.toYaml()));
       kernel.erase();
     }
+  }
+
+private:
+  /// The scratch of the epilogue comes first, that of the body after it.
+  static FailureOr<func::FuncOp> lowerProduct(tile::KernelOp kernel, const tile::Product &product,
+                                              KernelMetadata &metadata) {
+    const int64_t vectorBytes = *kernel.getVectorBytes();
+    const auto own = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(metadata.scratchBytes), 64));
+    func::FuncOp epilogue;
+    if (product.c < 0) {
+      FailureOr<func::FuncOp> made =
+          KernelLowering(kernel, vectorBytes).lower(entrySymbol((kernel.getName() + ".epilogue").str()));
+      if (failed(made)) return failure();
+      epilogue = *made;
+      makeInternal(epilogue);
+    }
+    Type element = cast<tile::ViewType>(kernel.getArgumentTypes()[0]).getElementType();
+    metadata.scratchBytes = own + productScratch(product, element);
+    return KernelLowering(kernel, vectorBytes).lowerProduct(product, epilogue, own);
   }
 };
 

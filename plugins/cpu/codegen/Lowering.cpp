@@ -2,18 +2,16 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "plugins/cpu/codegen/InternalFunction.h"
-#include <tessera/backend.hpp>
 
 using namespace mlir;
 
 namespace tessera::cpu {
 
-FailureOr<func::FuncOp> KernelLowering::lower() {
+void KernelLowering::beginFunction(StringRef symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b_.getContext());
   Type i64 = b_.getI64Type();
   b_.setInsertionPoint(kernel_);
-  function_ = func::FuncOp::create(b_, entrySymbol(kernel_.getName()),
-                                   b_.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
+  function_ = func::FuncOp::create(b_, symbol, b_.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
   // Scratch is private to the call. Nothing that the kernel accesses overlaps the argument array either.
   function_.setArgAttr(0, LLVM::LLVMDialect::getReadonlyAttrName(), b_.getUnitAttr());
   for (unsigned i : {0u, 3u})
@@ -21,7 +19,11 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   b_.setInsertionPointToStart(function_.addEntryBlock());
   values_ = function_.getArgument(0);
   buffers_ = scratch_ = function_.getArgument(3);
-  bindKernelArguments([&](BlockArgument arg) { return emitArgument(arg); });
+}
+
+FailureOr<func::FuncOp> KernelLowering::lower(StringRef symbol) {
+  beginFunction(symbol);
+  bindKernelArguments([&](BlockArgument arg) { return emitArgument(arg, arg.getArgNumber()); });
 
   Value begin = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(1));
   Value end = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(2));
@@ -42,10 +44,10 @@ FailureOr<func::FuncOp> KernelLowering::lower() {
   return function_;
 }
 
-Value KernelLowering::emitArgument(BlockArgument arg) {
+Value KernelLowering::emitArgument(BlockArgument arg, unsigned number) {
   Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
   Value slot = LLVM::GEPOp::create(b_, pointer, b_.getI64Type(), values_,
-                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(arg.getArgNumber())});
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
   if (isa<tile::ViewType>(arg.getType())) return LLVM::LoadOp::create(b_, pointer, slot);
   if (!arg.getType().isIndex()) return load(arg.getType(), slot, 0);
   Value wide = LLVM::LoadOp::create(b_, b_.getI64Type(), slot);

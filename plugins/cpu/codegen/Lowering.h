@@ -5,6 +5,7 @@
 #pragma once
 #include "compiler/codegen/common/DemandedExtents.h"
 #include "compiler/codegen/common/TileLowering.h"
+#include "compiler/tile/IR/Product.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "llvm/ADT/MapVector.h"
@@ -20,6 +21,9 @@ inline constexpr int64_t kMostPrivateElements = 16384;
 /// Returns "f32", or "bf16.f32" if elements are converted.
 std::string elementName(mlir::Type element, tile::CastOp cast);
 
+/// Returns the bytes of scratch that the body of a product needs besides the epilogue's.
+int64_t productScratch(const tile::Product &, mlir::Type element);
+
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
@@ -27,12 +31,18 @@ public:
       : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes), demanded_(kernel) {}
 
   /// Emits the function before the kernel op. Fails with a diagnostic on operations that cannot be lowered.
-  mlir::FailureOr<mlir::func::FuncOp> lower();
+  mlir::FailureOr<mlir::func::FuncOp> lower(llvm::StringRef symbol);
+  /// The same for the entry of a kernel with a product: it calls the product's body. `epilogue` is the
+  /// function of the kernel; null if the body stores the results.
+  mlir::FailureOr<mlir::func::FuncOp> lowerProduct(const tile::Product &, mlir::func::FuncOp epilogue,
+                                                   int64_t epilogueScratch);
 
 private:
   // Lowering.cpp: the frame of the function. A program is one thread: effects that must happen once need no
   // guard, nothing is outstanding at a barrier, and a group is one lane.
-  Value emitArgument(mlir::BlockArgument);
+  void beginFunction(llvm::StringRef symbol);
+  /// `number` is the argument's position among those of a launch.
+  Value emitArgument(mlir::BlockArgument, unsigned number);
   void once(llvm::function_ref<void()> effect) override { effect(); }
   Value onceValue(llvm::function_ref<Value()> effect) override { return effect(); }
   void lowerBarrier() override {}

@@ -1,0 +1,305 @@
+// tile-extract-product (normative phase 2, applied): a loop that accumulates one whole matrix product becomes
+// a read of the product, which the target computes by a body of its own before it runs the rest of the
+// kernel.
+//
+//   %c = scf.for %k = 0 to %K step 256 iter_args(%acc = 0)      %c = tile.load %product[%i, %j] extents [48,
+//   64]
+//     %a = tile.load %A[%i, %k] ...                         ->
+//     %b = tile.load %B[%k, %j] ...                             (tile.kernel ... attributes {tile.product =
+//     ...}) yield tile.mma %a, %b, %acc
+//
+// The loop's range must be the whole contraction, and the blocks those of the grid, whose last axis becomes
+// that of the rows: consecutive programs then share columns of B. It runs before bounds become explicit,
+// while the loop still has its plain form. Products that do not match keep their loop.
+#include "compiler/tile/IR/Product.h"
+#include "compiler/tile/Transforms/Passes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
+
+namespace tessera {
+#define GEN_PASS_DEF_TILEEXTRACTPRODUCT
+#include "compiler/tile/Transforms/Passes.h.inc"
+
+using namespace mlir;
+using namespace tessera::tile;
+
+namespace {
+
+/// At most this many axes of a batch (plugins/cpu/codegen/products/Problem.h).
+constexpr size_t kMostBatchAxes = 6;
+/// A block of results waits in scratch for the epilogue.
+constexpr int64_t kMostBlockElements = 1 << 16;
+
+/// Where one axis of an operand is read: from `step` times the program's position on a grid axis on, or from
+/// 0.
+struct Position {
+  int64_t axis = -1, step = 0;
+};
+
+/// Recognises the product of one kernel; lives for one call of match().
+class Matcher {
+public:
+  explicit Matcher(KernelOp kernel) : kernel_(kernel) {}
+
+  bool match(scf::ForOp loop);
+
+  Product product;
+  int64_t rowAxis = -1, columnAxis = -1; // of the grid; -1: none
+  SmallVector<int64_t> batchAxes;        // of the grid
+  Value row, column;                     // the start of the program's block
+  DType dtype = DType::F32;
+  StringAttr rows, columns; // extents of the result
+  int64_t staticRows = 0, staticColumns = 0;
+
+private:
+  struct Operand {
+    LoadOp load;
+    ParamAttr param;
+    int64_t argument = 0;
+    unsigned outer = 0, inner = 0; // the view's axes of rows or columns, and of the contraction
+  };
+
+  std::optional<Operand> operand(Value tile, bool isTransposed, bool isLeft, Value k);
+  std::optional<Position> position(Value start);
+  bool spansGrid(const Position &, StringRef extent, int64_t step, int64_t &axis);
+  bool batch(Operand &, SmallVector<Position> &);
+  IndexExpr extentOf(StringRef text);
+  bool isExtent(Value v, StringRef text);
+  bool isStored(Value product);
+
+  KernelOp kernel_;
+};
+
+IndexExpr Matcher::extentOf(StringRef text) {
+  // The text is verified: a number or an expression.
+  return *IndexExpr::parse(std::string_view(text.data(), text.size()));
+}
+
+/// Is `v` the extent that the parameters call `text`?
+bool Matcher::isExtent(Value v, StringRef text) {
+  if (auto argument = dyn_cast<BlockArgument>(v))
+    return argument.getOwner() == &kernel_.getBody().front() && kernel_.getParam(argument).getName() == text;
+  std::optional<int64_t> number = getConstantIntValue(v);
+  if (!number) return false;
+  int64_t extent = 0;
+  if (!text.getAsInteger(10, extent)) return extent == *number;
+  auto known =
+      kernel_.getSpecializedAttr() ? kernel_.getSpecializedAttr().getAs<IntegerAttr>(text) : IntegerAttr();
+  return known && known.getInt() == *number;
+}
+
+std::optional<Position> Matcher::position(Value start) {
+  if (getConstantIntValue(start) == 0) return Position{};
+  if (auto id = start.getDefiningOp<ProgramIdOp>()) return Position{static_cast<int64_t>(id.getAxis()), 1};
+  auto product = start.getDefiningOp<arith::MulIOp>();
+  if (!product) return std::nullopt;
+  auto id = product.getLhs().getDefiningOp<ProgramIdOp>();
+  std::optional<int64_t> step = getConstantIntValue(product.getRhs());
+  if (!id || !step || *step < 1) return std::nullopt;
+  return Position{static_cast<int64_t>(id.getAxis()), *step};
+}
+
+/// Do the blocks of `step` at these positions cover `extent`? Sets `axis` to that of the grid.
+bool Matcher::spansGrid(const Position &at, StringRef extent, int64_t step, int64_t &axis) {
+  if (at.axis < 0) // one block
+    return extentOf(extent).asConstant().value_or(INT64_MAX) <= step;
+  if (at.step != step) return false;
+  axis = at.axis;
+  IndexExpr count = extentOf(extent);
+  if (step != 1)
+    count = IndexExpr::binary(IndexExpr::Code::CeilDiv, std::move(count), IndexExpr::constant(step));
+  return cast<IndexExprAttr>(kernel_.getGrid()[static_cast<unsigned>(axis)]).getExpr() == count;
+}
+
+std::optional<Matcher::Operand> Matcher::operand(Value tile, bool isTransposed, bool isLeft, Value k) {
+  Operand out;
+  out.load = tile.getDefiningOp<LoadOp>();
+  auto argument = out.load ? dyn_cast<BlockArgument>(out.load.getView()) : BlockArgument();
+  if (!argument || !tile.hasOneUse() || tileType(tile).getRank() != 2) return std::nullopt;
+  out.argument = argument.getArgNumber();
+  out.param = kernel_.getParam(argument);
+  auto view = cast<ViewType>(argument.getType());
+  const auto rank = static_cast<unsigned>(view.getRank());
+  if (rank < 2 || out.param.getAccess() != Access::Read ||
+      tileType(tile).getElementType() != view.getElementType())
+    return std::nullopt;
+  if (out.param.getStrides() && out.param.getStride(rank - 1) != "1") return std::nullopt;
+  for (unsigned d = 0; d < rank; ++d)
+    if ((out.load.getExtents()[d] > 0) != (d + 2 >= rank)) return std::nullopt;
+  const bool contractsLast = isLeft != isTransposed;
+  out.inner = contractsLast ? rank - 1 : rank - 2;
+  out.outer = contractsLast ? rank - 2 : rank - 1;
+  return out.load.getStarts()[out.inner] == k ? std::optional(out) : std::nullopt;
+}
+
+/// The positions along the axes before the last two.
+bool Matcher::batch(Operand &x, SmallVector<Position> &positions) {
+  for (unsigned d = 0; d + 2 < x.load.getStarts().size(); ++d) {
+    std::optional<Position> at = position(x.load.getStarts()[d]);
+    if (!at || (at->axis >= 0 && at->step != 1)) return false;
+    positions.push_back(*at);
+  }
+  return true;
+}
+
+bool Matcher::match(scf::ForOp loop) {
+  if (loop.getNumResults() != 1 || getConstantIntValue(loop.getLowerBound()) != 0) return false;
+  if (!isTile(loop.getResult(0))) return false;
+  auto mma = loop.getBody()->getTerminator()->getOperand(0).getDefiningOp<MmaOp>();
+  if (!mma || mma->getBlock() != loop.getBody() || mma.getAcc() != loop.getRegionIterArg(0) ||
+      !loop.getRegionIterArg(0).hasOneUse() || !mma.getResult().hasOneUse() || !mma.getLimits().empty())
+    return false;
+  Value zero = loop.getInitArgs()[0];
+  while (auto broadcast = zero.getDefiningOp<BroadcastOp>())
+    zero = broadcast.getInput();
+  // -0 would change the sign of a sum of zeros.
+  if (!matchPattern(zero, m_PosZeroFloat())) return false;
+  Value k = loop.getInductionVar();
+  auto a = operand(mma.getA(), mma.getTransA(), true, k), b = operand(mma.getB(), mma.getTransB(), false, k);
+  if (!a || !b || a->load->getBlock() != loop.getBody() || b->load->getBlock() != loop.getBody())
+    return false;
+  if (llvm::range_size(loop.getBody()->without_terminator()) != 3) return false;
+  StringRef depth = a->param.getDim(a->inner);
+  const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (depth != b->param.getDim(b->inner) || !isExtent(loop.getUpperBound(), depth) ||
+      step != a->load.getExtents()[a->inner] || step != b->load.getExtents()[b->inner])
+    return false;
+
+  auto type = tileType(loop.getResult(0));
+  if (type != tileType(mma.getResult())) return false;
+  product.transA = mma.getTransA(), product.transB = mma.getTransB();
+  product.a = a->argument, product.b = b->argument;
+  product.blockRows = type.getDimSize(0), product.blockColumns = type.getDimSize(1);
+  if (type.getNumElements() > kMostBlockElements) return false;
+  row = a->load.getStarts()[a->outer], column = b->load.getStarts()[b->outer];
+  rows = cast<StringAttr>(a->param.getDims()[a->outer]),
+  columns = cast<StringAttr>(b->param.getDims()[b->outer]);
+  staticRows = cast<ViewType>(a->load.getView().getType()).getShape()[a->outer];
+  staticColumns = cast<ViewType>(b->load.getView().getType()).getShape()[b->outer];
+  dtype = *a->param.getDtype();
+  if (type.getElementType() != tileType(mma.getA()).getElementType()) return false;
+  std::optional<Position> atRow = position(row), atColumn = position(column);
+  if (!atRow || !atColumn || !spansGrid(*atRow, rows, product.blockRows, rowAxis) ||
+      !spansGrid(*atColumn, columns, product.blockColumns, columnAxis))
+    return false;
+  if (rowAxis >= 0 && rowAxis == columnAxis) return false;
+  product.hasRows = rowAxis >= 0, product.hasColumns = columnAxis >= 0;
+
+  SmallVector<Position> inA, inB;
+  if (!batch(*a, inA) || !batch(*b, inB)) return false;
+  for (int64_t axis = 0, e = static_cast<int64_t>(kernel_.getGrid().size()); axis < e; ++axis)
+    if (axis != rowAxis && axis != columnAxis) batchAxes.push_back(axis);
+  if (batchAxes.size() > kMostBatchAxes) return false;
+  auto axesOf = [&](ArrayRef<Position> positions, SmallVector<int64_t> &axes) {
+    for (int64_t axis : batchAxes) {
+      auto it = llvm::find_if(positions, [&](const Position &p) { return p.axis == axis; });
+      axes.push_back(it == positions.end() ? -1 : it - positions.begin());
+    }
+    // An axis of the grid that counts two axes of an operand would need the sum of their strides.
+    return llvm::count_if(positions, [](const Position &p) { return p.axis >= 0; }) ==
+           llvm::count_if(axes, [](int64_t d) { return d >= 0; });
+  };
+  if (!axesOf(inA, product.batchA) || !axesOf(inB, product.batchB)) return false;
+  if (!isStored(loop.getResult(0))) product.batchC.assign(batchAxes.size(), -1);
+  return true;
+}
+
+/// Is storing the product all that the kernel does? Then sets where.
+bool Matcher::isStored(Value result) {
+  if (!result.hasOneUse()) return false;
+  auto store = dyn_cast<StoreOp>(*result.user_begin());
+  auto argument = store ? dyn_cast<BlockArgument>(store.getView()) : BlockArgument();
+  if (!argument || store.getValue() != result || store.getFlags() || !store.getLower().empty()) return false;
+  for (Operation &op : kernel_.getBody().front().without_terminator())
+    if (&op != store && !isa<scf::ForOp>(op) && !isPure(&op)) return false;
+  ParamAttr param = kernel_.getParam(argument);
+  auto view = cast<ViewType>(argument.getType());
+  const auto rank = static_cast<unsigned>(view.getRank());
+  if (rank < 2 || view.getElementType() != tileType(result).getElementType()) return false;
+  if (param.getStrides() && param.getStride(rank - 1) != "1") return false;
+  if (param.getDims()[rank - 2] != rows || param.getDims()[rank - 1] != columns) return false;
+  if (store.getStarts()[rank - 2] != row || store.getStarts()[rank - 1] != column) return false;
+  for (unsigned d = 0; d < rank; ++d)
+    if ((store.getExtents()[d] > 0) != (d + 2 >= rank)) {
+      // an axis of extent 1 may be stored as such
+      if (d + 2 >= rank || store.getExtents()[d] != 1) return false;
+    }
+  SmallVector<Position> positions;
+  for (unsigned d = 0; d + 2 < rank; ++d) {
+    std::optional<Position> at = position(store.getStarts()[d]);
+    if (!at || (at->axis >= 0 && at->step != 1)) return false;
+    positions.push_back(*at);
+  }
+  SmallVector<int64_t> axes;
+  for (int64_t axis : batchAxes) {
+    auto it = llvm::find_if(positions, [&](const Position &p) { return p.axis == axis; });
+    if (it == positions.end()) return false; // several programs would store the same elements
+    axes.push_back(it - positions.begin());
+  }
+  product.batchC = axes;
+  product.c = argument.getArgNumber();
+  return true;
+}
+
+class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
+  using impl::TileExtractProductBase<ExtractProduct>::TileExtractProductBase;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (kernel->hasAttr(kProduct) || kernel.getLanesPerProgram()) return;
+    scf::ForOp found;
+    std::optional<Matcher> match;
+    for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {
+      Matcher candidate(kernel);
+      if (!candidate.match(loop) || !llvm::is_contained(dtypes, name(candidate.dtype))) continue;
+      if (found) return; // the body computes one product
+      found = loop;
+      match.emplace(std::move(candidate));
+    }
+    if (found) extract(kernel, found, *match);
+  }
+
+  static void extract(KernelOp kernel, scf::ForOp loop, Matcher &match) {
+    MLIRContext *context = kernel.getContext();
+    OpBuilder b(loop);
+    // The grid's order is the schedule's to decide: rows last.
+    SmallVector<int64_t> order(match.batchAxes);
+    for (int64_t axis : {match.columnAxis, match.rowAxis})
+      if (axis >= 0) order.push_back(axis);
+    SmallVector<Attribute> grid;
+    for (int64_t axis : order)
+      grid.push_back(kernel.getGrid()[static_cast<unsigned>(axis)]);
+    kernel.setGridAttr(b.getArrayAttr(grid));
+    kernel.walk([&](ProgramIdOp id) {
+      const auto *place = llvm::find(order, static_cast<int64_t>(id.getAxis()));
+      id.setAxis(static_cast<uint64_t>(place - order.begin()));
+    });
+
+    auto type = tileType(loop.getResult(0));
+    auto view = ViewType::get(context, {match.staticRows, match.staticColumns}, type.getElementType());
+    Value product = kernel.getBody().front().insertArgument(0u, view, loop.getLoc());
+    auto param = ParamAttr::get(context, b.getStringAttr("ts.product"), ParamKind::Tensor, match.dtype,
+                                Access::Read, b.getArrayAttr({match.rows, match.columns}),
+                                b.getStrArrayAttr({std::to_string(match.product.blockColumns), "1"}),
+                                Attribute(), DictionaryAttr());
+    SmallVector<Attribute> params = {param};
+    llvm::append_range(params, kernel.getParams());
+    kernel.setParamsAttr(b.getArrayAttr(params));
+    SmallVector<Type> types(kernel.getBody().getArgumentTypes());
+    kernel.setFunctionTypeAttr(TypeAttr::get(b.getFunctionType(types, {})));
+
+    auto load = LoadOp::create(b, loop.getLoc(), type, product, ValueRange{match.row, match.column},
+                               b.getDenseI64ArrayAttr(type.getShape()), UnitAttr());
+    loop.getResult(0).replaceAllUsesWith(load);
+    loop.erase();
+    for (int64_t *argument : {&match.product.a, &match.product.b, &match.product.c})
+      if (*argument >= 0) ++*argument;
+    kernel->setAttr(kProduct, match.product.toAttr(context));
+  }
+};
+
+} // namespace
+} // namespace tessera

@@ -1,0 +1,61 @@
+// RUN: tsr-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-extract-product{dtypes=f32}))' | FileCheck %s
+
+#A = #tile.param<name = "A", kind = tensor, dtype = f32, access = read, dims = ["P", "M", "K"]>
+#B = #tile.param<name = "B", kind = tensor, dtype = f32, access = read, dims = ["N", "K"]>
+#C = #tile.param<name = "C", kind = tensor, dtype = f32, access = write, dims = ["P", "M", "N"]>
+#P = #tile.param<name = "P", kind = dim>
+#M = #tile.param<name = "M", kind = dim>
+#N = #tile.param<name = "N", kind = dim>
+#K = #tile.param<name = "K", kind = dim>
+
+// The grid's last axis becomes that of the rows; the kernel only stores the product.
+// CHECK-LABEL: tile.kernel @whole(%ts.product: !tile.view<?x?xf32>, %A:
+// CHECK-SAME: grid ["P", "ceildiv(N, 64)", "ceildiv(M, 48)"]
+// CHECK-SAME: tile.product = {a = 1 : i64, b = 2 : i64, batch_a = array<i64: 0>, batch_b = array<i64: -1>, batch_c = array<i64: 0>, block = array<i64: 48, 64>, c = 3 : i64, has_columns = true, has_rows = true, trans_a = false, trans_b = true}
+// CHECK-NOT: scf.for
+// CHECK: %[[T:.*]] = tile.load %ts.product
+// CHECK: tile.store %[[T]], %C
+tile.kernel @whole(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %P: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A, #B, #C, #P, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %a = tile.load %A[%p, %i, %k] extents [-1, 48, 32] : !tile.view<?x?x?xf32> -> tensor<48x32xf32>
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %a, %b, %acc {trans_b} : tensor<48x32xf32>, tensor<64x32xf32>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  tile.return
+}
+
+// A sum that begins with something else, or a part of the contraction, is no whole product.
+// CHECK-LABEL: tile.kernel @half(%A:
+// CHECK: scf.for
+tile.kernel @half(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %P: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A, #B, #C, #P, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %c = scf.for %k = %c0 to %N step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %a = tile.load %A[%p, %i, %k] extents [-1, 48, 32] : !tile.view<?x?x?xf32> -> tensor<48x32xf32>
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %a, %b, %acc {trans_b} : tensor<48x32xf32>, tensor<64x32xf32>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  tile.return
+}

@@ -1,0 +1,124 @@
+// Kernels with a product (tile.product): the entry describes the product and calls its body, which Tessera's
+// build has compiled (plugins/cpu/codegen/products) and the linker takes from the archive by name. The kernel
+// itself becomes the epilogue, which the body calls for each block of results.
+//
+//   func @f(values, begin, end, scratch) {
+//     %problem = alloca; ...fill it in...
+//     call @tsr.p.f32.nn(%problem, begin, end, scratch)
+//   }
+#include "compiler/tile/IR/DTypes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "plugins/cpu/codegen/InternalFunction.h"
+#include "plugins/cpu/codegen/Lowering.h"
+#include "plugins/cpu/codegen/products/Problem.h"
+#include <cstddef>
+#include <tessera/backend.hpp>
+
+using namespace mlir;
+
+namespace tessera::cpu {
+
+using product::Problem;
+
+int64_t productScratch(const tile::Product &product, Type element) {
+  const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t total = product::kPanelBytes + product::kRowsOfABytes;
+  if (product.c < 0) total += product::resultBytes(product.blockRows, product.blockColumns, bytes);
+  return total;
+}
+
+/// Declares a body: tsr.p.DTYPE.AB, where n is an operand as it is and t a transposed one.
+static func::FuncOp declareBody(OpBuilder &b, Location loc, ModuleOp module, const tile::Product &p,
+                                DType dtype) {
+  const std::string name =
+      "tsr.p." + std::string(tessera::name(dtype)) + "." + (p.transA ? "t" : "n") + (p.transB ? "t" : "n");
+  if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
+  auto body =
+      func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
+  body.setPrivate();
+  return body;
+}
+
+FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &product, func::FuncOp epilogue,
+                                                     int64_t epilogueScratch) {
+  beginFunction(entrySymbol(kernel_.getName()));
+  // No launch passes the product, which is the first argument.
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
+  bindKernelArguments([&](BlockArgument arg) -> Value {
+    if (arg.getArgNumber() == 0) return LLVM::ZeroOp::create(b_, pointer);
+    return emitArgument(arg, arg.getArgNumber() - 1);
+  });
+  auto tensor = [&](int64_t argument) {
+    return views_[kernel_.getArgument(static_cast<unsigned>(argument))];
+  };
+  View a = tensor(product.a), b = tensor(product.b), whole = tensor(0);
+  for (const View *view : {&a, &b})
+    if (!isConstantIntValue(view->strides.back(), 1))
+      return kernel_.emitOpError("has a product of a tensor whose last axis has a stride");
+
+  auto allocate = [&](int64_t words) {
+    Value count = LLVM::ConstantOp::create(b_, b_.getI64Type(), b_.getI64IntegerAttr(words));
+    return LLVM::AllocaOp::create(b_, pointer, b_.getI64Type(), count, 8).getResult();
+  };
+  Value problem = allocate(sizeof(Problem) / 8);
+  auto put = [&](Value to, int64_t word, Value value) {
+    if (value.getType().isIndex()) value = toI64(value);
+    LLVM::StoreOp::create(b_, value,
+                          LLVM::GEPOp::create(b_, pointer, b_.getI64Type(), to,
+                                              ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(word)}));
+  };
+  auto set = [&](size_t byte, Value value) { put(problem, static_cast<int64_t>(byte / 8), value); };
+  set(offsetof(Problem, a), a.data);
+  set(offsetof(Problem, b), b.data);
+  set(offsetof(Problem, rows), whole.sizes[0]);
+  set(offsetof(Problem, columns), whole.sizes[1]);
+  set(offsetof(Problem, depth), a.sizes[a.sizes.size() - (product.transA ? 2 : 1)]);
+  set(offsetof(Problem, strideA), a.strides[a.strides.size() - 2]);
+  set(offsetof(Problem, strideB), b.strides[b.strides.size() - 2]);
+  set(offsetof(Problem, blockRows), constant(product.blockRows));
+  set(offsetof(Problem, blockColumns), constant(product.blockColumns));
+  set(offsetof(Problem, batchAxes), constant(static_cast<int64_t>(product.batchA.size())));
+  auto stride = [&](const View &view, int64_t axis) {
+    return axis < 0 ? constant(0) : view.strides[static_cast<size_t>(axis)];
+  };
+  const View *c = product.c < 0 ? nullptr : &views_[kernel_.getArgument(static_cast<unsigned>(product.c))];
+  for (size_t i = 0; i < product.batchA.size(); ++i) {
+    set(offsetof(Problem, batchExtent) + 8 * i, axisCounts_[i]);
+    set(offsetof(Problem, batchA) + 8 * i, stride(a, product.batchA[i]));
+    set(offsetof(Problem, batchB) + 8 * i, stride(b, product.batchB[i]));
+    set(offsetof(Problem, batchC) + 8 * i, c ? stride(*c, product.batchC[i]) : constant(0));
+  }
+  if (c) {
+    if (!isConstantIntValue(c->strides.back(), 1))
+      return kernel_.emitOpError("stores a product to a tensor whose last axis has a stride");
+    set(offsetof(Problem, c), c->data);
+    set(offsetof(Problem, strideC), c->strides[c->strides.size() - 2]);
+  } else {
+    set(offsetof(Problem, c), LLVM::ZeroOp::create(b_, pointer));
+    const auto count = static_cast<int64_t>(kernel_.getNumArguments());
+    Value values = allocate(count);
+    for (int64_t i = 1; i < count; ++i) {
+      auto from = LLVM::GEPOp::create(b_, pointer, b_.getI64Type(), values_,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i - 1)});
+      put(values, i, LLVM::LoadOp::create(b_, b_.getI64Type(), from));
+    }
+    Value code = func::ConstantOp::create(b_, epilogue.getFunctionType(), epilogue.getName());
+    set(offsetof(Problem, epilogue), UnrealizedConversionCastOp::create(b_, pointer, code).getResult(0));
+    set(offsetof(Problem, values), values);
+    set(offsetof(Problem, slot), constant(0));
+  }
+  set(offsetof(Problem, epilogueScratch), constant(epilogueScratch));
+  auto module = function_->getParentOfType<ModuleOp>();
+  func::FuncOp body =
+      declareBody(b_, b_.getLoc(), module, product, *kernel_.getParam(kernel_.getArgument(0)).getDtype());
+  func::CallOp::create(
+      b_, body,
+      ValueRange{problem, function_.getArgument(1), function_.getArgument(2), function_.getArgument(3)});
+  func::ReturnOp::create(b_);
+  return function_;
+}
+
+} // namespace tessera::cpu

@@ -1,0 +1,27 @@
+#include "plugins/cpu/codegen/products/Archive.h"
+#include <array>
+
+// Archives.S
+#define TESSERA_ARCHIVE(LEVEL)                                                                               \
+  extern "C" const char tessera_products_##LEVEL[], tessera_products_##LEVEL##_end[];
+TESSERA_ARCHIVE(v3)
+TESSERA_ARCHIVE(v4)
+#undef TESSERA_ARCHIVE
+
+namespace tessera::cpu::product {
+
+#define TESSERA_V3 "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe"
+#define TESSERA_V4 TESSERA_V3 ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+
+std::span<const Archive> archives() {
+  auto bytes = [](const char *begin, const char *end) {
+    return std::string_view(begin, static_cast<size_t>(end - begin));
+  };
+  static const std::array all = {
+      Archive{"v4", TESSERA_V4, bytes(tessera_products_v4, tessera_products_v4_end)},
+      Archive{"v3", TESSERA_V3, bytes(tessera_products_v3, tessera_products_v3_end)},
+  };
+  return all;
+}
+
+} // namespace tessera::cpu::product
