@@ -3,6 +3,10 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "plugins/cpu/codegen/products/Archive.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ObjCopy/ConfigManager.h"
+#include "llvm/ObjCopy/ObjCopy.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -49,6 +53,27 @@ Expected<std::string> linkObjects(llvm::ArrayRef<std::string> objects, std::vect
   return emit::link(words);
 }
 
+/// Makes everything but the kernels local to the object: a program may link objects for several instruction
+/// levels, or of several versions of Tessera, whose bodies have the same names.
+Expected<std::string> localizeInternals(llvm::StringRef object) {
+  auto failed = [](llvm::Error error) {
+    return Error{"E_BACKEND", "cannot localize symbols: " + llvm::toString(std::move(error)), ""};
+  };
+  auto binary = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "joined"));
+  if (!binary) return failed(binary.takeError());
+  auto names = llvm::objcopy::NameOrPattern::create("tsr.*", llvm::objcopy::MatchStyle::Wildcard,
+                                                    [](llvm::Error error) { return error; });
+  llvm::objcopy::ConfigManager config;
+  if (auto error = config.Common.SymbolsToLocalize.addMatcher(std::move(names)))
+    return failed(std::move(error));
+  config.ELF.LocalizeHidden = true;
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  if (auto error = llvm::objcopy::executeObjcopyOnBinary(config, **binary, out))
+    return failed(std::move(error));
+  return bytes;
+}
+
 } // namespace
 
 Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
@@ -69,7 +94,8 @@ Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::Arra
 
 Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects, const CpuTarget &target) {
   if (objects.size() == 1 && !callsProducts(objects[0])) return objects[0];
-  return linkObjects(objects, {"--relocatable"}, target);
+  Expected<std::string> joined = linkObjects(objects, {"--relocatable"}, target);
+  return joined ? localizeInternals(*joined) : std::move(joined);
 }
 
 } // namespace tessera::cpu

@@ -137,7 +137,7 @@ TEST(Codegen, PartsOfAModuleAreOneObject) {
   ASSERT_EQ(service->emit(source, options, Emit::Object, object, diags), CompileStatus::Ok)
       << (diags.empty() ? "" : diags[0].message);
   EXPECT_TRUE(object.starts_with("\177ELF"));
-  EXPECT_NE(object.find(".epilogue." TSR_ENTRY_PREFIX "f$g0"), std::string::npos)
+  EXPECT_NE(object.find("$epilogue." TSR_ENTRY_PREFIX "f$g0"), std::string::npos)
       << "a shared function is named for the module";
   ASSERT_EQ(service->emit(source, options, Emit::Object, again, diags), CompileStatus::Ok);
   EXPECT_EQ(object, again) << "whatever thread was first";

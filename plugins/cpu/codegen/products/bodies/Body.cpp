@@ -2,6 +2,7 @@
 // transposed. The build compiles this file once for each combination and instruction level.
 #include "plugins/cpu/codegen/products/bodies/Narrow.h"
 #include "plugins/cpu/codegen/products/bodies/Panels.h"
+#include "plugins/cpu/codegen/products/bodies/Skinny.h"
 
 namespace tessera::cpu::product {
 namespace {
@@ -30,7 +31,7 @@ constexpr MicroKernels<T> kKernels = {NAMES(1), NAMES(2), NAMES(3), NAMES(4), NA
 
 } // namespace
 
-extern "C" [[gnu::visibility("default"), gnu::weak]] void
+extern "C" [[gnu::visibility("default")]] void
 body(const Problem *, int64_t, int64_t,
      uint8_t *) __asm__("tsr.p." TEXT(TESSERA_DTYPE) "." TEXT(TESSERA_A) TEXT(TESSERA_B));
 
@@ -44,6 +45,7 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   };
   if (TESSERA_A == n && Dot<T>::takes(*p, TESSERA_B)) return runWith(Dot<T>(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
+  if (TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p)) return runWith(Skinny<T, TESSERA_A>(x));
   runWith(Panels<T, TESSERA_A, TESSERA_B>(x, kKernels));
 }
 

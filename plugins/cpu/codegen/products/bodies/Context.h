@@ -4,6 +4,7 @@
 #include "plugins/cpu/codegen/products/bodies/Vectors.h"
 
 namespace tessera::cpu::product {
+namespace {
 
 /// Consecutive programs of one batch index: blocks of rows of one block of columns or, if a block holds all
 /// rows, blocks of columns.
@@ -23,6 +24,12 @@ template <class Each> inline void forRuns(const Problem &p, int64_t begin, int64
     begin += count;
   }
 }
+
+/// A micro-kernel (generator/MicroKernels.h has the contract).
+template <class T>
+using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T *b, int64_t strideB, T *c,
+                             int64_t strideC, int64_t last, int64_t fresh);
+template <class T> using MicroKernels = MicroKernel<T>[kMaxRows][kMaxVectors];
 
 /// The operands at one batch index. Lives for one call of a body.
 template <class T> class Context {
@@ -45,13 +52,13 @@ public:
     }
   }
 
-  /// Runs the epilogue of `count` consecutive programs from the block of [r, column] on; the element [r0, c0]
-  /// is the first in `results`.
-  void finish(int64_t r, int64_t column, int64_t count, int64_t r0, int64_t c0) {
+  /// Runs the epilogue of `count` consecutive programs from the block of [r, column] on; that element is the
+  /// first at `block`.
+  void finish(int64_t r, int64_t column, int64_t count, const T *block) {
     const int64_t columnBlocks = ceilDiv(p.columns, p.blockColumns), rowBlocks = ceilDiv(p.rows, p.blockRows);
     const int64_t program = (batch_ * columnBlocks + column / p.blockColumns) * rowBlocks + r / p.blockRows;
     p.values[p.slot] =
-        reinterpret_cast<uint64_t>(results) - static_cast<uint64_t>(r0 * p.blockColumns + c0) * sizeof(T);
+        reinterpret_cast<uint64_t>(block) - static_cast<uint64_t>(r * p.blockColumns + column) * sizeof(T);
     p.epilogue(p.values, program, program + count, epilogueScratch_);
   }
 
@@ -65,4 +72,5 @@ private:
   int64_t batch_ = 0;
 };
 
+} // namespace
 } // namespace tessera::cpu::product

@@ -9,6 +9,7 @@
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 
 namespace tessera::cpu::product {
+namespace {
 
 template <class T, bool TransposedA> class Row {
   static constexpr int kLines = 8;              // rows of B at once
@@ -32,7 +33,7 @@ public:
         lines<kLines>(k, c, columns, sums);
       for (; k < p.depth; ++k)
         lines<1>(k, c, columns, sums);
-      if (!x_.c) x_.finish(0, c, ceilDiv(columns, p.blockColumns), 0, c);
+      if (!x_.c) x_.finish(0, c, ceilDiv(columns, p.blockColumns), x_.results);
     }
   }
 
@@ -92,7 +93,7 @@ public:
           block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
         else
           block(Side{b, strideOfColumns_, columns, 1}, Side{a, p.strideA, rows, stride}, to);
-        if (!x_.c) x_.finish(r0, c0, 1, r0, c0);
+        if (!x_.c) x_.finish(r0, c0, 1, x_.results);
       }
   }
 
@@ -162,4 +163,5 @@ private:
   int64_t strideOfColumns_;
 };
 
+} // namespace
 } // namespace tessera::cpu::product

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace tessera::cpu::product {
+namespace {
 
 /// Copies [rows, columns] with a row stride to rows of `width` elements. Elements past `columns` are left as
 /// they are; nothing past the last column is read.
@@ -72,4 +73,5 @@ inline void copyTransposed(const T *from, int64_t stride, int64_t rows, int64_t 
       to[k * width + r] = from[r * stride + k];
 }
 
+} // namespace
 } // namespace tessera::cpu::product

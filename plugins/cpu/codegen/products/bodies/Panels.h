@@ -5,12 +5,7 @@
 #include "plugins/cpu/codegen/products/bodies/Packing.h"
 
 namespace tessera::cpu::product {
-
-/// A micro-kernel (generator/MicroKernels.h has the contract).
-template <class T>
-using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T *b, int64_t strideB, T *c,
-                             int64_t strideC, int64_t last, int64_t fresh);
-template <class T> using MicroKernels = MicroKernel<T>[kMaxRows][kMaxVectors];
+namespace {
 
 template <class T, bool TransposedA, bool TransposedB> class Panels {
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
@@ -64,7 +59,8 @@ private:
           for (int64_t g = r; g < end; g += kGroupRows)
             panel(g, least(end, g + kGroupRows), k, steps, n, columns, packs,
                   c + (g - r0) * strideC + (epilogue ? n - c0 : n), strideC);
-          if (epilogue && isLast && n + columns == c1) x_.finish(r, c0, 1, r0, c0);
+          if (epilogue && isLast && n + columns == c1)
+            x_.finish(r, c0, 1, x_.results + (r - r0) * p_.blockColumns);
         }
         k += steps;
       } while (k < p_.depth);
@@ -110,4 +106,5 @@ private:
   const MicroKernels<T> &kernels_;
 };
 
+} // namespace
 } // namespace tessera::cpu::product

@@ -1,18 +1,20 @@
-// Vectors of the level that a body is compiled for. Bodies are freestanding: they use no library.
+// Vectors of the level that a body is compiled for. Bodies are freestanding: they use no library, and only
+// the body itself is visible outside its object: a program may contain bodies of several levels.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace tessera::cpu::product {
+namespace {
 
 #ifdef __AVX512F__
-inline constexpr int kVectorBytes = 64, kMaxVectors = 4;
+constexpr int kVectorBytes = 64, kMaxVectors = 4;
 #else
-inline constexpr int kVectorBytes = 32, kMaxVectors = 2;
+constexpr int kVectorBytes = 32, kMaxVectors = 2;
 #endif
-inline constexpr int kMaxRows = 6; // of a micro-kernel
+constexpr int kMaxRows = 6; // of a micro-kernel
 
-template <class T> inline constexpr int kLanes = kVectorBytes / int(sizeof(T));
+template <class T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
 template <class T> using Vector __attribute__((vector_size(kVectorBytes))) = T;
 
 /// Memory is aligned to elements only.
@@ -27,4 +29,5 @@ inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+} // namespace
 } // namespace tessera::cpu::product

@@ -18,7 +18,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "plugins/cpu/codegen/InternalFunction.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace mlir;
@@ -55,8 +54,6 @@ public:
     Type inputs[] = {i64, pointer_, i64, pointer_, i64, pointer_, i64, i64, i64};
     auto f =
         func::FuncOp::create(b_, microKernelName(family_, rows_, vectors_), b_.getFunctionType(inputs, {}));
-    // An object of a program may contain them, and several such objects are linked together.
-    f->setAttr(kLinkage, LLVM::LinkageAttr::get(b_.getContext(), LLVM::Linkage::WeakODR));
     f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
     b_.setInsertionPointToStart(f.addEntryBlock());
     auto in = f.getArguments();
