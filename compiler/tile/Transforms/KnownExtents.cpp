@@ -15,14 +15,14 @@ namespace tessera::tile {
 namespace {
 
 /// A sum of integers of a kernel, and of other expressions of them, each times a factor.
-struct Sum {
+struct LinearSum {
   std::map<std::string, int64_t> terms; // by the text of the integer or expression
   int64_t constant = 0;
   int64_t divisor = 0; // divides the sum for all launches; 0 of 0, which every number divides
 };
 
 /// Returns x + factor * y; nullopt if a number overflows.
-std::optional<Sum> combine(Sum x, const Sum &y, int64_t factor) {
+std::optional<LinearSum> combine(LinearSum x, const LinearSum &y, int64_t factor) {
   auto add = [&](int64_t &to, int64_t term) {
     return !__builtin_mul_overflow(term, factor, &term) && !__builtin_add_overflow(to, term, &to);
   };
@@ -38,9 +38,9 @@ std::optional<Sum> combine(Sum x, const Sum &y, int64_t factor) {
   return x;
 }
 
-Sum number(int64_t value) { return {{}, value, value == INT64_MIN ? 1 : std::abs(value)}; }
+LinearSum number(int64_t value) { return {{}, value, value == INT64_MIN ? 1 : std::abs(value)}; }
 
-std::string textOf(const Sum &sum) {
+std::string textOf(const LinearSum &sum) {
   std::string text = std::to_string(sum.constant);
   for (const auto &[term, factor] : sum.terms)
     text += " + " + std::to_string(factor) + " * " + term;
@@ -61,14 +61,14 @@ public:
 
   bool knowsAnything() const { return !divisors_.empty() || !facts_.empty(); }
 
-  std::optional<Sum> extentOf(Value view, unsigned dim) const {
+  std::optional<LinearSum> extentOf(Value view, unsigned dim) const {
     auto arg = dyn_cast<BlockArgument>(view);
     if (!arg || arg.getOwner()->getParentOp() != kernel_) return std::nullopt;
     return sumOf(KernelOp(kernel_).getParam(arg).getDim(dim)); // the handle's methods are not const
   }
 
   /// The sum that an index value is, as far as extents are concerned.
-  std::optional<Sum> sumOf(Value v) const {
+  std::optional<LinearSum> sumOf(Value v) const {
     v = uncast(v);
     if (auto constant = getConstantIntValue(v)) return number(*constant);
     if (auto dim = v.getDefiningOp<DimOp>()) return extentOf(dim.getView(), dim.getDim());
@@ -83,20 +83,20 @@ public:
   }
 
   /// The size of a dim along which each program of an axis is `step` elements after the one before.
-  std::optional<Sum> sizeOfPrograms(unsigned axis, int64_t step) const {
+  std::optional<LinearSum> sizeOfPrograms(unsigned axis, int64_t step) const {
     const IndexExpr &count = cast<IndexExprAttr>(KernelOp(kernel_).getGrid()[axis]).getExpr();
     if (step != 1 && count.ceilDivisor() != step) return std::nullopt;
     return sumOf(count, /*dividend=*/step != 1);
   }
 
   /// Is the sum known not to be negative: a sum of dims, or that and what a condition says?
-  bool isNonNegative(const Sum &sum) const {
-    auto isSumOfDims = [&](const Sum &rest) {
+  bool isNonNegative(const LinearSum &sum) const {
+    auto isSumOfDims = [&](const LinearSum &rest) {
       return rest.constant >= 0 && llvm::all_of(rest.terms, [&](const auto &term) {
                return term.second > 0 && dims_.contains(term.first);
              });
     };
-    return isSumOfDims(sum) || llvm::any_of(facts_, [&](const Sum &fact) {
+    return isSumOfDims(sum) || llvm::any_of(facts_, [&](const LinearSum &fact) {
              auto rest = combine(sum, fact, -1);
              return rest && isSumOfDims(*rest);
            });
@@ -105,26 +105,26 @@ public:
 private:
   static std::string slotText(size_t slot) { return "$" + std::to_string(slot); }
 
-  static std::optional<Sum> product(const Sum &a, const Sum &b) {
+  static std::optional<LinearSum> product(const LinearSum &a, const LinearSum &b) {
     if (a.terms.empty()) return combine({}, b, a.constant);
     if (b.terms.empty()) return combine({}, a, b.constant);
     int64_t divisor = 0;
     if (__builtin_mul_overflow(a.divisor, b.divisor, &divisor)) divisor = 1;
-    return Sum{{{textOf(a) + " * " + textOf(b), 1}}, 0, divisor};
+    return LinearSum{{{textOf(a) + " * " + textOf(b), 1}}, 0, divisor};
   }
 
-  std::optional<Sum> sumOf(StringRef text) const {
+  std::optional<LinearSum> sumOf(StringRef text) const {
     Expected<IndexExpr> expr = IndexExpr::parse(std::string_view(text.data(), text.size()));
     return expr ? sumOf(*expr) : std::nullopt;
   }
 
   /// `dividend`: of the operand of the ceildiv that the expression is.
-  std::optional<Sum> sumOf(const IndexExpr &free, bool dividend = false) const {
+  std::optional<LinearSum> sumOf(const IndexExpr &free, bool dividend = false) const {
     Expected<IndexExpr> expr = free.bind(names_);
     if (!expr) return std::nullopt;
     using Code = IndexExpr::Code;
-    SmallVector<Sum> stack;
-    Sum last; // the dividend of the last division
+    SmallVector<LinearSum> stack;
+    LinearSum last; // the dividend of the last division
     bool isKnown = true;
     expr->forEach([&](Code code, int64_t value) {
       if (code == Code::Const) return stack.push_back(number(value));
@@ -133,8 +133,8 @@ private:
         return stack.push_back(
             {{{slotText(static_cast<size_t>(value)), 1}}, 0, known == divisors_.end() ? 1 : known->second});
       }
-      Sum b = stack.pop_back_val(), a = code == Code::Neg ? Sum() : stack.pop_back_val();
-      std::optional<Sum> result;
+      LinearSum b = stack.pop_back_val(), a = code == Code::Neg ? LinearSum() : stack.pop_back_val();
+      std::optional<LinearSum> result;
       if (code == Code::Neg || code == Code::Add || code == Code::Sub) {
         result = combine(a, b, code == Code::Add ? 1 : -1);
       } else if (code == Code::Mul) {
@@ -142,11 +142,11 @@ private:
       } else {
         const bool isOneOf = code == Code::Min || code == Code::Max;
         std::string text = std::to_string(static_cast<int>(code)) + textOf(a) + textOf(b);
-        result = Sum{{{std::move(text), 1}}, 0, isOneOf ? std::gcd(a.divisor, b.divisor) : 1};
+        result = LinearSum{{{std::move(text), 1}}, 0, isOneOf ? std::gcd(a.divisor, b.divisor) : 1};
         last = std::move(a);
       }
       isKnown &= result.has_value();
-      stack.push_back(result.value_or(Sum()));
+      stack.push_back(result.value_or(LinearSum()));
     });
     if (!isKnown) return std::nullopt;
     return dividend ? last : stack.back();
@@ -177,13 +177,13 @@ private:
   std::vector<std::string> names_;
   std::set<std::string> dims_;         // by their texts
   std::map<size_t, int64_t> divisors_; // by slot
-  std::vector<Sum> facts_;             // not negative
+  std::vector<LinearSum> facts_;       // not negative
 };
 
 /// An index that takes the values 0, step, 2*step, ... below `end`.
 struct Walk {
   int64_t step;
-  Sum end;
+  LinearSum end;
 };
 
 std::optional<Walk> walkOf(const Extents &extents, Value v) {
@@ -212,7 +212,7 @@ std::optional<Walk> walkOf(const Extents &extents, Value v) {
 bool isInside(const Extents &extents, Value view, unsigned dim, Value start, int64_t extent) {
   extent = std::max<int64_t>(extent, 1); // an index has the extent -1, and is one element
   std::optional<Walk> walk;
-  std::optional<Sum> base = Sum(), size = extents.extentOf(view, dim);
+  std::optional<LinearSum> base = LinearSum(), size = extents.extentOf(view, dim);
   for (SmallVector<Value> work = {start}; !work.empty();) {
     const Value v = uncast(work.pop_back_val());
     if (auto found = walkOf(extents, v)) {
