@@ -25,21 +25,19 @@ bool fits(const NamedValues &values, const Signature &s) {
 /// names something else.
 std::optional<std::vector<std::string>> openConditions(const TunedRow &row, const Signature &s,
                                                        const NamedValues &known) {
-  std::vector<IndexExpr> from, to;
-  for (const std::string &name : s.dims) {
-    const auto value = std::ranges::find(known, name, &NamedValues::value_type::first);
-    from.push_back(IndexExpr::symbol(name));
-    to.push_back(value == known.end() ? from.back() : IndexExpr::constant(value->second));
+  std::vector<std::string> names;
+  std::vector<int64_t> values;
+  for (const auto &[name, value] : known) {
+    names.push_back(name);
+    values.push_back(value);
   }
   std::vector<std::string> open;
   for (const std::string &text : row.when) {
-    Expected<Guard> guard = Guard::parse(text);
-    if (!guard) return std::nullopt; // readTuned refuses it
-    Expected<Guard> bound = guard->replace(from, to);
-    if (!bound) return std::nullopt;
-    const std::optional<bool> holds = bound->asConstant();
-    if (holds == false) return std::nullopt;
-    if (!holds) open.push_back(text);
+    if (!Guard::parse(text, s.dims)) return std::nullopt;
+    if (Expected<Guard> guard = Guard::parse(text, names); !guard)
+      open.push_back(text); // a dim in it is unknown
+    else if (!guard->holds(values.data()))
+      return std::nullopt;
   }
   return open;
 }
@@ -61,29 +59,34 @@ void reportFault(const Error &error, const std::string &file, std::vector<Diagno
 void addBodies(const Signature &s, const std::string &target, const TunedRows &known,
                CompileOptions &options) {
   const std::string kernel = tunedKernelOf(s), arch = tunedArchOf(target);
-  std::vector<std::pair<double, TunedBody>> found;
+  struct Found {
+    const TunedRow *row;
+    std::vector<std::string> open;
+  };
+  std::vector<Found> found;
   for (const TunedRow &row : known.rows) {
     if (row.kernel != kernel || row.arch != arch || row.numerics != options.numerics ||
         row.compiler != TESSERA_BUILD_ID || !fits(row.values, s))
       continue;
     std::optional<std::vector<std::string>> open = openConditions(row, s, options.dims);
     if (!open) continue;
-    TunedBody body{target, s.kernel, std::move(*open), row.values};
-    if (body.when.empty()) {
-      options.tuned.push_back(std::move(body));
+    if (open->empty()) {
+      options.tuned.push_back({target, s.kernel, {}, row.values});
       return;
     }
-    found.emplace_back(row.gain, std::move(body));
+    found.push_back({&row, std::move(*open)});
   }
-  std::ranges::stable_sort(found, std::greater<>(), &std::pair<double, TunedBody>::first);
-  std::vector<NamedValues> bodies; // classes of sizes share them
+  std::ranges::sort(found, [](const Found &a, const Found &b) {
+    return a.row->gain != b.row->gain ? a.row->gain > b.row->gain : a.row < b.row;
+  });
+  std::vector<const NamedValues *> bodies; // classes of sizes share them
   size_t taken = 0;
-  for (auto &[gain, body] : found) {
-    const bool isKnown = std::ranges::find(bodies, body.values) != bodies.end();
+  for (Found &f : found) {
+    const bool isKnown = std::ranges::any_of(bodies, [&](auto *other) { return *other == f.row->values; });
     if ((!isKnown && bodies.size() == kMostBodies) || taken == kMaxVariants - 1) continue;
-    if (!isKnown) bodies.push_back(body.values);
+    if (!isKnown) bodies.push_back(&f.row->values);
     ++taken;
-    options.tuned.push_back(std::move(body));
+    options.tuned.push_back({target, s.kernel, std::move(f.open), f.row->values});
   }
 }
 
