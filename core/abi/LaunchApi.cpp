@@ -208,12 +208,30 @@ tsr_status_t tsrLaunch(tsr_kernel_t handle, tsr_stream_t streamHandle, tsr_launc
   });
 }
 
+namespace {
+
+/// Returns the workspace of a call of a function with these values.
+tsr_status_t plannedWorkspace(const KernelObject &kernel, const uint64_t *values, uint64_t &bytes) {
+  std::string why;
+  VariantChooser::Choice choice;
+  if (kernel.chooser)
+    if (MaybeError error = kernel.chooser->evaluate(values, choice))
+      return fail(TSR_EINVAL, kernel.describe() + ": " + error->message);
+  const KernelObject &chosen = kernel.chooser ? kernel.body(choice) : kernel;
+  auto instance = chosen.function->prepare(chosen.plan, values, why);
+  if (!instance) return fail(TSR_EINVAL, chosen.describe() + ": " + why);
+  bytes = instance->workspaceBytes;
+  return TSR_SUCCESS;
+}
+
+} // namespace
+
 tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, uint64_t *bytes) {
   return guarded([&] {
     KernelObject *kernel;
     if (tsr_status_t status = resolve(handle, kernel)) return status;
     if (tsr_status_t status = requireOut(bytes, "bytes")) return status;
-    // Sizes depend only on dims and scalars, so any pointer serves as a tensor.
+    // Tensors are ignored, so any pointer serves as one.
     uint64_t anywhere = kPlanAlignment;
     std::vector<void *> filled;
     for (size_t i = 0; args && i < nargs; ++i)
@@ -225,15 +243,23 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
       return status;
     uint64_t planned = 0;
     if (kernel->function) {
-      std::string why;
-      VariantChooser::Choice choice;
-      if (kernel->chooser)
-        if (MaybeError error = kernel->chooser->choose(values.data(), choice))
-          return fail(TSR_EINVAL, kernel->describe() + ": " + error->message);
-      const KernelObject &chosen = kernel->chooser ? kernel->body(choice) : *kernel;
-      auto instance = chosen.function->prepare(chosen.plan, values.data(), why);
-      if (!instance) return fail(TSR_EINVAL, chosen.describe() + ": " + why);
-      planned = instance->workspaceBytes;
+      // A variant may be for aligned tensors only. The launch may have either kind, so the larger size
+      // counts.
+      constexpr size_t most = 8; // alignments that are told apart
+      std::vector<std::pair<size_t, int64_t>> alignments;
+      if (kernel->chooser) alignments = kernel->chooser->alignments();
+      alignments.resize(std::min(alignments.size(), most));
+      for (size_t aligned = 0; aligned < size_t{1} << alignments.size(); ++aligned) {
+        constexpr uint64_t page = 4096; // the largest alignment of a condition
+        for (const auto &[slot, wanted] : alignments)
+          values.data()[slot] = page;
+        for (size_t i = 0; i < alignments.size(); ++i)
+          if (const auto &[slot, wanted] = alignments[i]; wanted > 1 && (aligned >> i & 1) == 0)
+            values.data()[slot] = std::min(values.data()[slot], uint64_t(wanted) / 2);
+        uint64_t one = 0;
+        if (tsr_status_t status = plannedWorkspace(*kernel, values.data(), one)) return status;
+        planned = std::max(planned, one);
+      }
     }
     *bytes = planned;
     return TSR_SUCCESS;

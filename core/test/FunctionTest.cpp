@@ -413,6 +413,26 @@ TEST_F(Function, RunsTheFirstVariantWhoseConditionsHold) {
   EXPECT_EQ(y[7], 3);
 }
 
+TEST_F(Function, TheWorkspaceSufficesForTensorsOfAnyAlignment) {
+  auto sizeWith = [&](const char *variants, int64_t n) {
+    tsr_kernel_t f = nullptr;
+    EXPECT_OK(tsrGetKernel(module(scaleWith(variants)), nullptr, &f));
+    return workspace(f, 2, int64_t{0}, n);
+  };
+  // 5 n floats if x is aligned, 2 n otherwise
+  EXPECT_EQ(sizeWith("variants: [{entry: f.v1, when: ['aligned(x, 4096)']}], ", 9), 192u);
+  EXPECT_EQ(sizeWith("variants: [{entry: f.v1, when: ['aligned(x, 1)']}], ", 9), 192u);
+  // 3 n if it is, 5 n otherwise
+  const char *both =
+      "variants: [{entry: f.v0, when: ['aligned(x, 16)']}, {entry: f.v1, when: [n % 4 == 0]}], ";
+  EXPECT_EQ(sizeWith(both, 12), 256u);
+  EXPECT_EQ(sizeWith(both, 9), 128u);
+  EXPECT_EQ(sizeWith("variants: [{entry: f.v0, when: ['aligned(x, 64)', 'aligned(y, 16)']}, "
+                     "{entry: f.v1, when: ['aligned(x, 16)']}], ",
+                     12),
+            256u);
+}
+
 TEST_F(Function, RefusesVariantsThatCannotRunInstead) {
   auto refused = [&](const std::string &variants, const std::string &special, const char *why) {
     tsr_module_t m = nullptr;
