@@ -132,6 +132,31 @@ class Variants(Cli):
                     if name in SAME_ORDER:
                         np.testing.assert_array_equal(results["short"], results["general"])
 
+    def test_the_report_names_the_body_that_ran(self):
+        """Also if an address decides: the runtime warns where a pinned variant does not fit."""
+        text = self.schedule("total").replace(", variants =", ', variant = "short", variants =')
+        guard = re.search(r'when = "(.*?)"', text)[0]
+        named = []
+        for bytes_ in (64, 512, 4096):
+            bundle = self.bundle(text.replace(guard, f'when = "aligned(in0, {bytes_})"'), "aligned")
+            for shape in ((3, 70), (64, 3001)):
+                with self.subTest(bytes=bytes_, shape=shape):
+                    _, result = self.run_bundle(bundle, self.input(shape), "--json")
+                    named.append(json.loads(result.output)["variants"][0]["variant"])
+                    self.assertEqual("variant short was chosen for it, but" in result.errors, named[-1] == "general", result.errors)
+        self.assertEqual(named[:2], ["short", "short"])  # allocations are aligned to 64 bytes
+
+    def test_a_text_has_the_list_that_is_written_in_it(self):
+        text = self.schedule("total")
+        guard = re.search(r'when = "(.*?)"', text)[0]
+        without = re.sub(r", variants = \[.*?>\]", "", text)
+        for edited, wanted in ((text.replace(guard, f'when = "{ANY_SIZE}"'), [ANY_SIZE]), (without, [])):
+            path = self.folder / "edited.mlir"
+            path.write_text(edited)
+            result = self.call("compile", path, "--emit", "tile")
+            self.assertEqual(result.status, 0, result.errors)
+            self.assertEqual(re.findall(r'when = \["(.*?)"\]', result.output), wanted)
+
     def test_known_sizes_need_no_choice(self):
         self.assertNotIn("variants =", self.schedule("vector"))
         self.assertNotIn("variants =", self.schedule("total", "--dim", "N=10", "--exact-dims"))

@@ -23,15 +23,20 @@ std::string duration(double seconds) {
   return fmt::format("{:.3f} s", seconds);
 }
 
-/// The integer parameters and dims of a run with their values.
+/// The integer parameters and dims of a run with their values, and the addresses of its tensors.
 struct Integers {
   std::vector<std::string> names;
   std::vector<int64_t> slots;
+  std::vector<std::pair<std::string, int64_t>> addresses = {};
 };
 
-Integers integersOf(const Binding &binding) {
+Integers integersOf(const Session &session, const Binding &binding) {
   Integers out;
-  auto &[names, slots] = out;
+  auto &names = out.names;
+  auto &slots = out.slots;
+  for (size_t i = 0; i < binding.params.size(); ++i)
+    if (binding.params[i].isTensor)
+      out.addresses.emplace_back(binding.params[i].name, int64_t(uintptr_t(session.address(i))));
   for (const BoundParam &p : binding.params)
     if (!p.isTensor && !isFloat(p.dtype)) {
       names.push_back(p.name);
@@ -48,8 +53,8 @@ Integers integersOf(const Binding &binding) {
 }
 
 /// Returns the number of programs along each axis; the text of an axis that cannot be evaluated.
-Json gridOf(const KernelMetadata &m, const Binding &binding) {
-  const auto [names, slots] = integersOf(binding);
+Json gridOf(const Session &session, const KernelMetadata &m, const Binding &binding) {
+  const auto [names, slots, addresses] = integersOf(session, binding);
   Json grid = Json::array();
   for (const std::string &axis : m.axes) {
     IndexExpr expr;
@@ -82,7 +87,7 @@ struct Chosen {
 };
 
 /// Returns the variant that a launch with these parameters chooses, as the runtime does; nullopt: the entry
-/// itself. Tensors count as aligned as allocations are.
+/// itself.
 std::optional<Chosen> chosenVariant(const Session &session, const KernelMetadata &m,
                                     std::vector<int64_t> slots) {
   Expected<VariantTable> table = VariantTable::of(m);
@@ -106,15 +111,18 @@ std::optional<Chosen> chosenVariant(const Session &session, const KernelMetadata
   return out;
 }
 
-/// The values of `m`'s parameters, by name; those of tensors are addresses.
+/// The values of `m`'s parameters, by name. Other tensors than those of the run are a function's temporaries,
+/// which are placed at multiples of 64 bytes.
 std::vector<int64_t> slotsOf(const KernelMetadata &m, const Integers &integers) {
   constexpr int64_t kAddress = 64;
   std::vector<int64_t> slots;
   for (const MetadataParam &p : m.params) {
     auto named = std::ranges::find(integers.names, p.name);
-    slots.push_back(named == integers.names.end()
-                        ? kAddress
-                        : integers.slots[static_cast<size_t>(named - integers.names.begin())]);
+    auto placed = std::ranges::find(integers.addresses, p.name, &std::pair<std::string, int64_t>::first);
+    if (named != integers.names.end())
+      slots.push_back(integers.slots[static_cast<size_t>(named - integers.names.begin())]);
+    else
+      slots.push_back(placed == integers.addresses.end() ? kAddress : placed->second);
   }
   return slots;
 }
@@ -130,6 +138,9 @@ std::vector<Chosen> variantsOfSteps(const Session &session, const KernelMetadata
       continue;
     std::vector<int64_t> slots = slotsOf(kernel, {});
     for (size_t i = 0; i < kernel.params.size() && i < step.args.size(); ++i) {
+      const auto placed =
+          std::ranges::find(integers.addresses, step.args[i], &std::pair<std::string, int64_t>::first);
+      if (placed != integers.addresses.end()) slots[i] = placed->second;
       IndexExpr expr;
       if (kernel.params[i].kind != MetadataParam::Kind::Tensor &&
           kernel.params[i].kind != MetadataParam::Kind::Result &&
@@ -162,7 +173,7 @@ Expected<Ran> readRan(const Session &session, const Binding &binding) {
   std::string reason;
   if (!KernelMetadata::fromYaml(session.metadata(), ran.entry, reason)) return Error{"", reason, ""};
   ran.body = ran.entry;
-  const Integers integers = integersOf(binding);
+  const Integers integers = integersOf(session, binding);
   const std::optional<Chosen> chosen = chosenVariant(session, ran.entry, slotsOf(ran.entry, integers));
   if (chosen && !chosen->variant.entry.empty() &&
       !KernelMetadata::fromYaml(session.metadata(chosen->variant.entry), ran.body, reason))
@@ -219,7 +230,7 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
       text += fmt::format("plan         {} launches, {} temporaries\n", m.plan->steps.size(),
                           m.plan->buffers.size());
     else
-      text += fmt::format("grid         {} programs\n", textOf(gridOf(m, binding)));
+      text += fmt::format("grid         {} programs\n", textOf(gridOf(session, m, binding)));
     for (const Chosen &c : ran->chosen)
       text += fmt::format("variant      {}\n", describe(c));
     for (const MetadataDecision &d : m.decisions)
@@ -270,7 +281,7 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     if (m.plan)
       j["launches"] = m.plan->steps.size();
     else
-      j["grid"] = gridOf(m, binding);
+      j["grid"] = gridOf(session, m, binding);
     j["fallbacks"] = m.fallbacks;
     for (const MetadataDecision &d : m.decisions) {
       Json one = {{"op", d.op}, {"step", d.step}, {"choice", d.choice}, {"from", d.legal}, {"by", d.by}};

@@ -40,6 +40,8 @@ public:
   /// Copies one tensor back; `param` is its index in the binding.
   [[nodiscard]] MaybeFailure fetch(const Binding &, size_t param, npy::Bytes &out);
 
+  /// Where place() has put a tensor, by its index in the binding; null for a scalar.
+  const void *address(size_t param) const { return param < buffers_.size() ? buffers_[param] : nullptr; }
   const tsr_device_info_t &device() const { return device_; }
   std::string metadata() const;
   std::string metadata(const std::string &entry) const; // of another entry of the module

@@ -343,13 +343,19 @@ struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
       return signalPassFailure();
     }
     const codegen::Target &known = **found;
-    if (failed(GroupFormation(getOperation(), known).run())) return signalPassFailure();
     Block &body = getOperation().getBody().front();
+    // The groups of a text have the variants that are written there, or none.
+    const llvm::DenseSet<Operation *> given = [&] {
+      auto groups = body.getOps<GroupOp>();
+      return llvm::DenseSet<Operation *>(groups.begin(), groups.end());
+    }();
+    if (failed(GroupFormation(getOperation(), known).run())) return signalPassFailure();
     if (known.capabilities().collapsesAxes)
       for (GroupOp group : llvm::to_vector(body.getOps<GroupOp>()))
         collapseAxes(group, getOperation(), known);
     for (auto group : body.getOps<GroupOp>())
-      if (failed(proposeVariants(group, getOperation(), known))) return signalPassFailure();
+      if (!given.contains(group) && failed(proposeVariants(group, getOperation(), known)))
+        return signalPassFailure();
   }
 };
 
