@@ -98,7 +98,13 @@ Suite attentionSuite() {
       const std::string family = fmt::format("prefill {}", name(t));
       out.cases.push_back(attentionCase(family, titleOf(family, s), s));
     }
-  for (const AttentionShape &s : {AttentionShape{8, 1, 2048, 64}, {8, 1, 2048, 128}, {32, 1, 4096, 128}})
+  for (const AttentionShape &s : {AttentionShape{8, 1, 2048, 64},
+                                  {8, 1, 2048, 128},
+                                  {32, 1, 4096, 128},
+                                  {8, 2, 2048, 64},
+                                  {8, 4, 2048, 64},
+                                  {8, 4, 2048, 128},
+                                  {8, 8, 2048, 64}})
     out.cases.push_back(attentionCase("decode f32", titleOf("decode f32", s), s));
   return out;
 }

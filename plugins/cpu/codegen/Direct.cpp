@@ -33,8 +33,14 @@ constexpr int64_t kFewDots = 4;
 /// A block: several results along one axis, which hide the latency of their additions, and vectors along the
 /// other.
 constexpr int64_t kBlock = 4, kVectors = 2;
-/// A product of one row prefetches rows of B this many rows before their use.
+/// The block of a chain of more rows on targets with 32 registers.
+constexpr int64_t kWideRows = 6, kWideVectors = 4;
+/// A single row of at most this many vectors is a block.
+constexpr int64_t kRowVectors = 8;
+/// Products of few rows prefetch rows of B this many rows before their use.
 constexpr int64_t kRowsAhead = 8;
+/// Dots prefetch columns of B this many columns before their use; of long columns, elements this far ahead.
+constexpr int64_t kColumnsAhead = 16, kDepthAhead = 512;
 /// From this many elements of the accumulator on, the cost of the choice is negligible.
 constexpr int64_t kWorthAChoice = 1024;
 
@@ -227,6 +233,10 @@ Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Va
   return isNarrow ? widened(v, b_.getI32Type()) : v;
 }
 
+void KernelLowering::prefetch(const Factor &f, Value index) {
+  LLVM::Prefetch::create(b_, byteAddress(f.element, address(f.data, index, f.element)), 0, 3, 1);
+}
+
 Value KernelLowering::roundDown(Value n, int64_t step) {
   return arith::MulIOp::create(b_, arith::DivSIOp::create(b_, n, constant(step)), constant(step));
 }
@@ -264,7 +274,12 @@ func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, con
         auto choice = scf::IfOp::create(b_, TypeRange(), isRow, true);
         OpBuilder::InsertionGuard guard(b_);
         b_.setInsertionPointToStart(&choice.getThenRegion().front());
-        emitChainRow(x, y, sum, in[7], in[8]);
+        const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+        if (c.shape[1] <= kRowVectors * lanes) // the row stays in registers
+          chainBlocks(x, y, sum, {1, (c.shape[1] + lanes - 1) / lanes}, {constant(0), in[7]}, in[6], in[7],
+                      in[8]);
+        else
+          emitChainRow(x, y, sum, in[7], in[8]);
         b_.setInsertionPointToStart(&choice.getElseRegion().front());
         emitChainBlocks(x, y, sum, in[6], in[7], in[8]);
       });
@@ -290,10 +305,8 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
     // Each row of B is on other pages, where processors do not prefetch by themselves.
     Value ahead = arith::MulIOp::create(b_, b.rowStride, constant(kRowsAhead));
     upTo(zero, columns, lanes, [&](Value j) {
-      for (Value start : starts) {
-        Value next = arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead);
-        LLVM::Prefetch::create(b_, byteAddress(b.element, address(b.data, next, b.element)), 0, 3, 1);
-      }
+      for (Value start : starts)
+        prefetch(b, arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead));
       Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
@@ -309,7 +322,29 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
 /// stores the same values again.
 void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows,
                                      Value columns, Value depth) {
-  int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = kVectors * lanes;
+  const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+  Value from = constant(0);
+  // With 32 registers a block spans whole cache lines of B and keeps both multipliers busy.
+  if (vectorBytes_ == 64 && c.shape[1] >= kWideVectors * lanes) {
+    Value wide = roundDown(columns, kWideVectors * lanes);
+    Value isTall = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, rows, constant(kBlock));
+    auto choice = scf::IfOp::create(b_, TypeRange(), isTall, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    chainBlocks(a, b, c, {kWideRows, kWideVectors}, {from, wide}, rows, columns, depth);
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    chainBlocks(a, b, c, {kBlock, kWideVectors}, {from, wide}, rows, columns, depth);
+    from = wide;
+  }
+  chainBlocks(a, b, c, {kBlock, kVectors}, {from, columns}, rows, columns, depth);
+}
+
+/// Computes the columns of a range in blocks of rows by vectors.
+void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &c,
+                                 std::array<int64_t, 2> block, std::array<Value, 2> range, Value rows,
+                                 Value columns, Value depth) {
+  const auto [count, vectors] = block;
+  const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = vectors * lanes;
   Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
   auto plus = [&](Value x, Value y) { return b_.createOrFold<arith::AddIOp>(x, y); };
   auto times = [&](Value x, Value y) { return b_.createOrFold<arith::MulIOp>(x, y); };
@@ -317,19 +352,20 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
   auto keepPadding = [&](Value sum, Value place, Value mask) {
     isPadded ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
   };
-  upTo(zero, columns, width, [&](Value column) {
+  Value ahead = times(b.rowStride, constant(kRowsAhead));
+  upTo(range[0], range[1], width, [&](Value column) {
     Vec<Value> at, masks;
-    for (int64_t g = 0; g < kVectors; ++g) {
+    for (int64_t g = 0; g < vectors; ++g) {
       at.push_back(plus(column, constant(g * lanes)));
       masks.push_back(rangeMask(at.back(), {}, columns, lanes));
     }
     auto maskOfC = [&](int64_t g) { return isPadded ? Value() : masks[g]; };
-    upTo(zero, rows, kBlock, [&](Value row) {
+    upTo(zero, rows, count, [&](Value row) {
       Vec<Value> ofA, places, sums;
-      for (int64_t r = 0; r < kBlock; ++r) {
+      for (int64_t r = 0; r < count; ++r) {
         Value i = b_.createOrFold<arith::MinSIOp>(plus(row, constant(r)), last);
         ofA.push_back(times(i, a.rowStride));
-        for (int64_t g = 0; g < kVectors; ++g) {
+        for (int64_t g = 0; g < vectors; ++g) {
           places.push_back(address(c.data, plus(times(i, constant(c.shape[1])), at[g]), c.element));
           sums.push_back(load(c.element, places.back(), lanes, maskOfC(g)));
         }
@@ -340,17 +376,20 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
         b_.setInsertionPointToStart(loop.getBody());
         Value k = loop.getInductionVar(), inA = times(k, a.columnStride), inB = times(k, b.rowStride);
         Vec<Value> line, next;
-        for (int64_t g = 0; g < kVectors; ++g)
+        for (int64_t g = 0; g < vectors; ++g) {
           line.push_back(readFactor(b, plus(inB, at[g]), lanes, masks[g]));
-        for (int64_t r = 0; r < kBlock; ++r) {
+          // More rows wait for the multiplications, not for B.
+          if (count <= kBlock) prefetch(b, plus(plus(inB, at[g]), ahead));
+        }
+        for (int64_t r = 0; r < count; ++r) {
           Value x = splat(readFactor(a, plus(ofA[r], inA), 0), lanes);
-          for (int64_t g = 0; g < kVectors; ++g)
-            next.push_back(multiplyAdd(x, line[g], loop.getRegionIterArg(r * kVectors + g)));
+          for (int64_t g = 0; g < vectors; ++g)
+            next.push_back(multiplyAdd(x, line[g], loop.getRegionIterArg(r * vectors + g)));
         }
         scf::YieldOp::create(b_, next);
       }
-      for (int64_t r = 0, i = 0; r < kBlock; ++r)
-        for (int64_t g = 0; g < kVectors; ++g, ++i)
+      for (int64_t r = 0, i = 0; r < count; ++r)
+        for (int64_t g = 0; g < vectors; ++g, ++i)
           keepPadding(loop.getResult(i), places[i], masks[g]);
     });
   });
@@ -369,41 +408,68 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
     Value rows = in[4], columns = in[5], depth = in[9];
     int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
     Value zero = constant(0), last = arith::SubIOp::create(b_, columns, constant(1));
-    Value whole = roundDown(depth, lanes);
+    Value whole = roundDown(depth, lanes), lastRow = arith::SubIOp::create(b_, rows, constant(1));
     auto plus = [&](Value p, Value q) { return arith::AddIOp::create(b_, p, q).getResult(); };
     auto times = [&](Value p, Value q) { return arith::MulIOp::create(b_, p, q).getResult(); };
+    auto less = [&](Value p, Value q) { return arith::MinSIOp::create(b_, p, q).getResult(); };
+    auto add = [&](Value p, Value q) { return combine(tile::ReduceKind::Sum, false, p, q); };
     Value none = zeroOf(VectorType::get({lanes}, c.element));
-    upTo(zero, rows, 1, [&](Value row) {
-      Value ofA = times(row, x.rowStride);
-      upTo(zero, columns, kBlock, [&](Value column) {
-        Vec<Value> ofB, places, sums;
-        for (int64_t u = 0; u < kBlock; ++u) {
-          Value j = arith::MinSIOp::create(b_, plus(column, constant(u)), last);
-          ofB.push_back(times(j, y.columnStride));
-          places.push_back(address(in[6], plus(times(row, in[7]), times(j, in[8])), c.element));
+    Value isLong = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, depth, constant(kDepthAhead));
+    Value ahead = arith::SelectOp::create(b_, isLong, constant(kDepthAhead),
+                                          times(y.columnStride, constant(kColumnsAhead)));
+    // A last block that lacks rows or columns repeats the last one.
+    auto block = [&](Value row, Value column, int64_t height, int64_t width) {
+      Vec<Value> ofA, ofB, places, sums;
+      for (int64_t u = 0; u < width; ++u)
+        ofB.push_back(times(less(plus(column, constant(u)), last), y.columnStride));
+      for (int64_t r = 0; r < height; ++r) {
+        Value i = height == 1 ? row : less(plus(row, constant(r)), lastRow);
+        ofA.push_back(times(i, x.rowStride));
+        for (int64_t u = 0; u < width; ++u) {
+          Value j = less(plus(column, constant(u)), last);
+          places.push_back(address(in[6], plus(times(i, in[7]), times(j, in[8])), c.element));
         }
-        // Adds the products of `width` terms at a time (0: scalars).
-        auto along = [&](Value from, Value end, int64_t width) {
-          auto loop = scf::ForOp::create(b_, from, end, constant(std::max<int64_t>(width, 1)), sums);
-          OpBuilder::InsertionGuard guard(b_);
-          b_.setInsertionPointToStart(loop.getBody());
-          Value k = loop.getInductionVar(), line = readFactor(x, plus(ofA, k), width);
-          Vec<Value> next;
-          for (int64_t u = 0; u < kBlock; ++u)
-            next.push_back(
-                multiplyAdd(line, readFactor(y, plus(ofB[u], k), width), loop.getRegionIterArg(u)));
-          scf::YieldOp::create(b_, next);
-          sums.assign(loop.getResults().begin(), loop.getResults().end());
-        };
-        sums.assign(kBlock, none);
-        along(zero, whole, lanes);
-        for (auto [sum, place] : llvm::zip(sums, places))
-          sum = combine(tile::ReduceKind::Sum, false, load(c.element, place, 0),
-                        foldLanes(tile::ReduceKind::Sum, false, sum));
-        along(whole, depth, 0);
-        for (auto [sum, place] : llvm::zip(sums, places))
-          store(c.element, sum, place);
-      });
+      }
+      // Adds the products of `step` terms at a time (0: scalars).
+      auto along = [&](Value from, Value end, int64_t step) {
+        auto loop = scf::ForOp::create(b_, from, end, constant(std::max<int64_t>(step, 1)), sums);
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(loop.getBody());
+        Value k = loop.getInductionVar();
+        Vec<Value> lines, next;
+        for (Value start : ofB) {
+          lines.push_back(readFactor(y, plus(start, k), step));
+          if (step > 1) prefetch(y, plus(plus(start, k), ahead));
+        }
+        for (int64_t r = 0; r < height; ++r) {
+          Value factor = readFactor(x, plus(ofA[r], k), step);
+          for (int64_t u = 0; u < width; ++u)
+            next.push_back(multiplyAdd(factor, lines[u], loop.getRegionIterArg(r * width + u)));
+        }
+        scf::YieldOp::create(b_, next);
+        sums.assign(loop.getResults().begin(), loop.getResults().end());
+      };
+      sums.assign(height * width, none);
+      along(zero, whole, lanes);
+      sums = foldTogether(sums, add);
+      for (auto [sum, place] : llvm::zip(sums, places))
+        sum = add(load(c.element, place, 0), sum);
+      along(whole, depth, 0);
+      for (auto [sum, place] : llvm::zip(sums, places))
+        store(c.element, sum, place);
+    };
+    Value isRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, rows, constant(1));
+    auto choice = scf::IfOp::create(b_, TypeRange(), isRow, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    upTo(zero, rows, 1, [&](Value row) {
+      Value wide = roundDown(columns, 2 * kBlock);
+      upTo(zero, wide, 2 * kBlock, [&](Value column) { block(row, column, 1, 2 * kBlock); });
+      upTo(wide, columns, kBlock, [&](Value column) { block(row, column, 1, kBlock); });
+    });
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    upTo(zero, rows, 2, [&](Value row) {
+      upTo(zero, columns, kBlock, [&](Value column) { block(row, column, 2, kBlock); });
     });
   });
 }

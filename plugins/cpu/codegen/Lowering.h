@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "llvm/ADT/MapVector.h"
+#include <array>
 
 namespace tessera::cpu {
 
@@ -123,6 +124,9 @@ private:
   /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
   Value foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
+  /// Folds each of `vectors`, which are a power of two, as foldLanes does; one operation combines halves of
+  /// two.
+  Vec<Value> foldTogether(Vec<Value> vectors, llvm::function_ref<Value(Value, Value)> combine);
   /// Returns the part of a reduction's operand that is not its neutral element.
   Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
   /// One vector of results of a reduction, or a single result, and the part of the axis that they cover.
@@ -186,6 +190,9 @@ private:
   void emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns, Value depth);
   void emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns,
                        Value depth);
+  void chainBlocks(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
+                   std::array<Value, 2> range, Value rows, Value columns, Value depth);
+  void prefetch(const Factor &, Value index);
   Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
 

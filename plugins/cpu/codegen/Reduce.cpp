@@ -24,6 +24,33 @@ Value KernelLowering::foldLanes(Value vector, llvm::function_ref<Value(Value, Va
   return lane(vector, 0);
 }
 
+SmallVector<Value> KernelLowering::foldTogether(Vec<Value> vectors,
+                                                llvm::function_ref<Value(Value, Value)> combine) {
+  const size_t count = vectors.size();
+  int64_t parts = 1; // results that a vector holds, each in adjacent lanes
+  for (int64_t lanes = cast<VectorType>(vectors[0].getType()).getDimSize(0); lanes > 1; lanes /= 2) {
+    const size_t joined = vectors.size() > 1 ? 2 : 1;
+    Vec<int64_t> low, high;
+    for (int64_t part = 0; part < static_cast<int64_t>(joined) * parts; ++part)
+      for (int64_t i = 0; i < lanes / 2; ++i) {
+        low.push_back(part * lanes + i);
+        high.push_back(part * lanes + lanes / 2 + i);
+      }
+    Vec<Value> next;
+    for (size_t i = 0; i < vectors.size(); i += joined) {
+      Value x = vectors[i], y = vectors[i + joined - 1];
+      next.push_back(
+          combine(vector::ShuffleOp::create(b_, x, y, low), vector::ShuffleOp::create(b_, x, y, high)));
+    }
+    vectors = std::move(next);
+    parts *= static_cast<int64_t>(joined);
+  }
+  Vec<Value> results;
+  for (size_t i = 0; i < count; ++i)
+    results.push_back(lane(vectors[i / parts], static_cast<int64_t>(i) % parts));
+  return results;
+}
+
 Value KernelLowering::foldLanes(tile::ReduceKind kind, bool isUnsigned, Value vector) {
   return foldLanes(vector, [&](Value x, Value y) { return combine(kind, isUnsigned, x, y); });
 }
