@@ -238,7 +238,14 @@ void Block::completeMatrix(int first, int last) {
     end();
   }
   if (isProduct) {
-    counts_.inMatrices += multiply(instruction, all);
+    const int64_t number = multiply(instruction, all);
+    if (!number) {
+      launch_->report.add("E_EMU_OPERANDS", {own.site, -1},
+                          launch_->kernel.image->site(own.site).place() + ": lanes of " + who(-1) +
+                              " that must hold the same elements of a factor hold different ones");
+      end();
+    }
+    counts_.inMatrices += number;
     ++counts_.instructions;
     return;
   }

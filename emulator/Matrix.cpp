@@ -21,6 +21,7 @@ struct Instruction {
   int m, n, k, lanes;
   ConvertFn convert;
   PositionFn a, b, c;
+  int copies = 1; // of each element of A and B
 };
 
 // PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type". There, groupID is lane / 4 and
@@ -32,10 +33,31 @@ Position mmaA(int i, int lane) {
 Position mmaB(int i, int lane) { return {lane % 4 * 2 + (i & 1) + (i < 2 ? 0 : 8), lane / 4}; }
 Position mmaC(int i, int lane) { return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + (i & 1)}; }
 
+// AMD's matrix instruction calculator, V_MFMA_F32_32X32X8_BF16_1K and V_MFMA_F32_16X16X16_BF16_1K: four
+// consecutive elements along k; of D, blocks of four rows.
+Position mfma32A(int i, int lane) { return {lane % 32, 4 * (lane / 32) + i}; }
+Position mfma32B(int i, int lane) { return {4 * (lane / 32) + i, lane % 32}; }
+Position mfma32C(int i, int lane) { return {8 * (i / 4) + 4 * (lane / 32) + i % 4, lane % 32}; }
+Position mfma16A(int i, int lane) { return {lane % 16, 4 * (lane / 16) + i}; }
+Position mfma16B(int i, int lane) { return {4 * (lane / 16) + i, lane % 16}; }
+Position mfma16C(int i, int lane) { return {4 * (lane / 16) + i, lane % 16}; }
+
+// RDNA 3 ISA, "Wave Matrix Multiply Accumulate": a lane holds a row of A and a column of B, which lanes 16 to
+// 31 hold once more; of D, every other row.
+Position wmmaA(int i, int lane) { return {lane % 16, i}; }
+Position wmmaB(int i, int lane) { return {i, lane % 16}; }
+Position wmmaC(int i, int lane) { return {2 * i + lane / 16, lane % 16}; }
+
 const Instruction &instructionOf(MatrixInstruction which) {
   static constexpr Instruction kAll[] = {
       {16, 8, 16, 32, fromBf16, mmaA, mmaB, mmaC},
       {16, 8, 16, 32, fromF16, mmaA, mmaB, mmaC},
+      {32, 32, 8, 64, fromBf16, mfma32A, mfma32B, mfma32C},
+      {32, 32, 8, 64, fromF16, mfma32A, mfma32B, mfma32C},
+      {16, 16, 16, 64, fromBf16, mfma16A, mfma16B, mfma16C},
+      {16, 16, 16, 64, fromF16, mfma16A, mfma16B, mfma16C},
+      {16, 16, 16, 32, fromBf16, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {16, 16, 16, 32, fromF16, wmmaA, wmmaB, wmmaC, /*copies=*/2},
   };
   return kAll[static_cast<size_t>(which)];
 }
@@ -46,6 +68,13 @@ size_t lanesOf(MatrixInstruction which) { return static_cast<size_t>(instruction
 
 int64_t multiply(MatrixInstruction which, std::span<const MatrixOperands> lanes) {
   const Instruction &x = instructionOf(which);
+  const size_t apart = lanes.size() / static_cast<size_t>(x.copies); // lanes between copies
+  const auto bytesA = static_cast<size_t>(x.m * x.k * x.copies / x.lanes * 2);
+  const auto bytesB = static_cast<size_t>(x.k * x.n * x.copies / x.lanes * 2);
+  for (size_t lane = apart; lane < lanes.size(); ++lane)
+    if (std::memcmp(lanes[lane].a, lanes[lane - apart].a, bytesA) != 0 ||
+        std::memcmp(lanes[lane].b, lanes[lane - apart].b, bytesB) != 0)
+      return 0;
   constexpr int kMost = 32; // rows, columns and depth
   double a[kMost][kMost], b[kMost][kMost];
   auto gather = [&](double (&to)[kMost][kMost], PositionFn position, int lane, const void *from, int count) {
@@ -58,8 +87,8 @@ int64_t multiply(MatrixInstruction which, std::span<const MatrixOperands> lanes)
   };
   for (int lane = 0; lane < x.lanes; ++lane) {
     const MatrixOperands &own = lanes[static_cast<size_t>(lane)];
-    gather(a, x.a, lane, own.a, x.m * x.k / x.lanes);
-    gather(b, x.b, lane, own.b, x.k * x.n / x.lanes);
+    gather(a, x.a, lane, own.a, static_cast<int>(bytesA / 2));
+    gather(b, x.b, lane, own.b, static_cast<int>(bytesB / 2));
   }
   for (int lane = 0; lane < x.lanes; ++lane)
     for (int i = 0; i < x.m * x.n / x.lanes; ++i) {

@@ -19,7 +19,8 @@ struct MatrixOperands {
 size_t lanesOf(MatrixInstruction);
 
 /// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and the result
-/// is rounded once; hardware rounds more often. Returns the number of multiply-adds.
+/// is rounded once; hardware rounds more often. Returns the number of multiply-adds; 0, with the
+/// sums as they were, if lanes that must hold the same elements of A or B do not.
 int64_t multiply(MatrixInstruction, std::span<const MatrixOperands> lanes);
 
 /// Loads `count` matrices of 8 x 8 elements of 16 bits (PTX ISA, ldmatrix): calls `load(lane, from, to)` for

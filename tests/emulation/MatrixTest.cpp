@@ -2,6 +2,7 @@
 // lane holds is written as in the vendor's document. Operands are random, so that no two elements are alike.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -19,9 +20,10 @@ namespace tessera::emulation {
 namespace {
 
 /// Runs one warp. `body` may use %lane (i32), %x (the words, in device memory) and %s (2048 bytes of shared
-/// memory). Returns the words after the launch.
+/// memory). Returns the words after the launch, which must not fail unless
+/// `error` is given.
 std::vector<uint32_t> run(const std::string &backend, int lanes, const std::string &body,
-                          std::vector<uint32_t> words) {
+                          std::vector<uint32_t> words, std::string *error = nullptr) {
   const bool isPtx = backend.starts_with("ptx");
   const std::string program =
       std::string("target.module @image attributes {cpu = \"\", triple = \"\"} {\n"
@@ -39,7 +41,7 @@ std::vector<uint32_t> run(const std::string &backend, int lanes, const std::stri
       "\\0Alaunch:\\0A  axes: [\\\"1\\\"]\\0A  block: [" +
       std::to_string(lanes) + ", 1, 1]\\0A\"\n}";
   DialectRegistry registry;
-  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect, target::TargetDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -54,7 +56,11 @@ std::vector<uint32_t> run(const std::string &backend, int lanes, const std::stri
   void *x = nullptr;
   EXPECT_EQ(tsrAlloc(device.handle, bytes, TSR_MEM_DEVICE, &x), TSR_SUCCESS);
   EXPECT_EQ(tsrMemcpyH2D(device.handle, x, words.data(), bytes), TSR_SUCCESS);
-  EXPECT_EQ(launch(device, bundle, {reinterpret_cast<uint64_t>(x), words.size()}), "");
+  const std::string found = launch(device, bundle, {reinterpret_cast<uint64_t>(x), words.size()});
+  if (error)
+    *error = found;
+  else
+    EXPECT_EQ(found, "");
   EXPECT_EQ(tsrMemcpyD2H(device.handle, words.data(), x, bytes), TSR_SUCCESS);
   EXPECT_EQ(tsrFree(device.handle, x), TSR_SUCCESS);
   return words;
@@ -77,6 +83,7 @@ struct Product {
   int m, n, k, lanes;
   Values a, b, c;
   At (*atA)(int i, int lane), (*atB)(int i, int lane), (*atC)(int i, int lane);
+  int copies = 1; // of elements of A and B
 };
 
 // PTX ISA 8.7, 9.7.14.5.8 "Matrix Fragments for mma.m16n8k16 with floating point type": groupID = lane >> 2,
@@ -95,6 +102,52 @@ At mmaC(int i, int lane) {
   return {i < 2 ? groupID : groupID + 8, threadID_in_group * 2 + (i & 1)};
 }
 
+// AMD's matrix instruction calculator (github.com/ROCm/amd_matrix_instruction_calculator) for CDNA 3, blocks
+// of 4 elements: A[i][k] is in lane i + 32 * (k / 4), element k % 4; D[i][j] in lane j + 32 * ((i / 4) % 2),
+// element 4 * (i / 8) + i % 4. With 16 rows: lanes i + 16 * (k / 4) and j + 16 * (i / 4), element i % 4.
+At inverse(int rows, int columns, int i, int lane, std::pair<int, int> (*place)(int row, int column)) {
+  for (int row = 0; row < rows; ++row)
+    for (int column = 0; column < columns; ++column)
+      if (place(row, column) == std::pair(lane, i)) return {row, column};
+  ADD_FAILURE() << "lane " << lane << " has no element " << i;
+  return {0, 0};
+}
+At mfma32A(int i, int lane) {
+  return inverse(32, 8, i, lane, [](int row, int k) { return std::pair(row + 32 * (k / 4), k % 4); });
+}
+At mfma32B(int i, int lane) {
+  return inverse(8, 32, i, lane, [](int k, int column) { return std::pair(column + 32 * (k / 4), k % 4); });
+}
+At mfma32C(int i, int lane) {
+  return inverse(32, 32, i, lane, [](int row, int column) {
+    return std::pair(column + 32 * (row / 4 % 2), 4 * (row / 8) + row % 4);
+  });
+}
+At mfma16A(int i, int lane) {
+  return inverse(16, 16, i, lane, [](int row, int k) { return std::pair(row + 16 * (k / 4), k % 4); });
+}
+At mfma16B(int i, int lane) {
+  return inverse(16, 16, i, lane, [](int k, int column) { return std::pair(column + 16 * (k / 4), k % 4); });
+}
+At mfma16C(int i, int lane) {
+  return inverse(16, 16, i, lane,
+                 [](int row, int column) { return std::pair(column + 16 * (row / 4), row % 4); });
+}
+// RDNA 3 ISA, 7.9: lane l and lane l + 16 hold row l of A and column l of B; D[i][j] is in lane j + 16 * (i %
+// 2), element i / 2.
+At wmmaA(int i, int lane) { return {lane % 16, i}; }
+At wmmaB(int i, int lane) { return {i, lane % 16}; }
+At wmmaC(int i, int lane) {
+  return inverse(16, 16, i, lane,
+                 [](int row, int column) { return std::pair(column + 16 * (row % 2), row / 2); });
+}
+
+#define MFMA(name, factor, sums)                                                                             \
+  "%z = llvm.mlir.constant(0 : i32) : i32\n%d = rocdl.mfma.f32." name " %a0, %b0, %c0, %z, %z, %z : ("       \
+  "vector<4x" factor ">, vector<4x" factor ">, vector<" sums "xf32>, i32, i32, i32) -> vector<" sums "xf32>"
+#define WMMA(type, factor)                                                                                   \
+  "%d = rocdl.wmma.f32.16x16x16." type " %a0, %b0, %c0 : (vector<16x" factor ">, vector<16x" factor          \
+  ">, vector<8xf32>) -> vector<8xf32>"
 #define MMA(type, register)                                                                                  \
   "%d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%c0, %c1, %c2, %c3] {layoutA = "                   \
   "#nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<" type      \
@@ -135,13 +188,106 @@ const Product kProducts[] = {
      mmaA,
      mmaB,
      mmaC},
+    {"mfma_32x32x8_bf16",
+     "rocm:emulated:gfx942",
+     MFMA("32x32x8bf16.1k", "i16", "16"),
+     "",
+     DType::BF16,
+     32,
+     32,
+     8,
+     64,
+     {1, "vector<4xi16>"},
+     {1, "vector<4xi16>"},
+     {1, "vector<16xf32>"},
+     mfma32A,
+     mfma32B,
+     mfma32C},
+    {"mfma_32x32x8_f16",
+     "rocm:emulated:gfx90a",
+     MFMA("32x32x8f16", "f16", "16"),
+     "",
+     DType::F16,
+     32,
+     32,
+     8,
+     64,
+     {1, "vector<4xf16>"},
+     {1, "vector<4xf16>"},
+     {1, "vector<16xf32>"},
+     mfma32A,
+     mfma32B,
+     mfma32C},
+    {"mfma_16x16x16_bf16",
+     "rocm:emulated:gfx90a",
+     MFMA("16x16x16bf16.1k", "i16", "4"),
+     "",
+     DType::BF16,
+     16,
+     16,
+     16,
+     64,
+     {1, "vector<4xi16>"},
+     {1, "vector<4xi16>"},
+     {1, "vector<4xf32>"},
+     mfma16A,
+     mfma16B,
+     mfma16C},
+    {"mfma_16x16x16_f16",
+     "rocm:emulated:gfx942",
+     MFMA("16x16x16f16", "f16", "4"),
+     "",
+     DType::F16,
+     16,
+     16,
+     16,
+     64,
+     {1, "vector<4xf16>"},
+     {1, "vector<4xf16>"},
+     {1, "vector<4xf32>"},
+     mfma16A,
+     mfma16B,
+     mfma16C},
+    {"wmma_16x16x16_bf16",
+     "rocm:emulated:gfx1100",
+     WMMA("bf16", "i16"),
+     "",
+     DType::BF16,
+     16,
+     16,
+     16,
+     32,
+     {1, "vector<16xi16>"},
+     {1, "vector<16xi16>"},
+     {1, "vector<8xf32>"},
+     wmmaA,
+     wmmaB,
+     wmmaC,
+     2},
+    {"wmma_16x16x16_f16",
+     "rocm:emulated:gfx1100",
+     WMMA("f16", "f16"),
+     "",
+     DType::F16,
+     16,
+     16,
+     16,
+     32,
+     {1, "vector<16xf16>"},
+     {1, "vector<16xf16>"},
+     {1, "vector<8xf32>"},
+     wmmaA,
+     wmmaB,
+     wmmaC,
+     2},
 };
 
 class Products : public testing::TestWithParam<Product> {};
 
 TEST_P(Products, EqualTheDefinition) {
   const Product &p = GetParam();
-  const int wordsA = p.m * p.k / p.lanes / 2, wordsB = p.k * p.n / p.lanes / 2, wordsC = p.m * p.n / p.lanes;
+  const int wordsA = p.m * p.k * p.copies / p.lanes / 2, wordsB = p.k * p.n * p.copies / p.lanes / 2,
+            wordsC = p.m * p.n / p.lanes;
   const int wordsOfLane = wordsA + wordsB + wordsC;
 
   std::minstd_rand random(11);
@@ -212,6 +358,21 @@ TEST_P(Products, EqualTheDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(Instructions, Products, testing::ValuesIn(kProducts),
                          [](const auto &info) { return std::string(info.param.name); });
+
+/// Lanes 16 to 31 of a wave hold the elements of lanes 0 to 15.
+TEST(Wmma, HalvesThatDifferAreFound) {
+  const std::string body = R"(
+%c15 = llvm.mlir.constant(15 : i32) : i32
+%zero = llvm.mlir.constant(dense<0> : vector<16xi16>) : vector<16xi16>
+%sums = llvm.mlir.constant(dense<0.0> : vector<8xf32>) : vector<8xf32>
+%own = llvm.trunc %lane : i32 to i16
+%a = llvm.insertelement %own, %zero[%c15 : i32] : vector<16xi16>
+%d = rocdl.wmma.f32.16x16x16.bf16 %a, %zero, %sums : (vector<16xi16>, vector<16xi16>, vector<8xf32>) -> vector<8xf32>
+)";
+  std::string found;
+  run("rocm:emulated:gfx1100", 32, body, {0}, &found);
+  EXPECT_NE(found.find("[E_EMU_OPERANDS] "), std::string::npos) << found;
+}
 
 /// PTX ISA, "ldmatrix": threads 8 i to 8 i + 7 give the addresses of the rows of matrix i; thread T gets the
 /// elements 2 (T % 4) and 2 (T % 4) + 1 of row T / 4 of each matrix, or of its transpose.

@@ -98,7 +98,8 @@ Sample gemm(const char *vendor, const char *arch) { // C (70 x 65) += A (70 x 40
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
                          testing::Values(softmax("ptx", "sm_80"), softmax("rocm", "gfx90a"),
-                                         softmax("levelzero", "pvc"), gemm("ptx", "sm_80")),
+                                         softmax("levelzero", "pvc"), gemm("ptx", "sm_80"),
+                                         gemm("rocm", "gfx1100")),
                          [](const auto &info) { return info.param.name + "_" + info.param.vendor; });
 
 } // namespace

@@ -253,9 +253,9 @@ def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], z: ts.Tensor["n", ts
         np.testing.assert_array_equal(result.outputs[0], x - y)
 
     def test_architecture(self):
-        image = self.compile("rocm:gfx942", "object")
+        image = self.compile("rocm:gfx950", "object")
         self.assertEqual((image[:4], image[18]), (b"\x7fELF", 224))  # EM_AMDGPU
-        self.assertEqual(image[48], 0x4C)  # EF_AMDGPU_MACH_AMDGCN_GFX942, of e_flags
+        self.assertEqual(image[48], 0x4F)  # EF_AMDGPU_MACH_AMDGCN_GFX950, of e_flags
 
     def test_vendor(self):
         for name in ("blue:b1", "azure:b1"):

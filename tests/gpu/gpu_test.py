@@ -15,7 +15,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
-TARGETS = ("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a", "rocm:gfx1100", "levelzero:pvc")
+TARGETS = ("ptx:sm_80", "ptx:sm_90", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100", "levelzero:pvc")
 # Dims that a sample's kernel wants to know at compile time.
 DIMS = {"cholesky": {"N": 48}, "fft": {"N": 256}, "flash_attention": {"D": 64}, "gpt2_block": {"K": 64}, "lstm": {"H": 64},
         "paged_decode": {"G": 4, "T": 16, "D": 64}, "transformer": {"K": 64}}
@@ -24,7 +24,8 @@ FOR_ALL_TARGETS = {"flash_attention", "gemm", "gemm_loops", "histogram", "layer_
 KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 # By device: the instructions that gemm executes for 128 x 128 x 96 multiply-adds.
-INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16)}
+INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16), "rocm:emulated:gfx90a": 128 * 128 * 96 // (32 * 32 * 8),
+                "rocm:emulated:gfx942": 128 * 128 * 96 // (32 * 32 * 8), "rocm:emulated:gfx1100": 128 * 128 * 96 // (16 * 16 * 16)}
 TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
 
 TSR = None
@@ -121,6 +122,12 @@ class Gpu(unittest.TestCase):
         self.assertIn("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", text)
         self.assertRegex(text, r"ldmatrix\.sync\.aligned\.m8n8\.x2\.trans\.shared")
         self.assertNotRegex(text, r"\bfma\.rn\.f32\b", "a product by multiply-adds")
+        for target, instruction in (("rocm:gfx90a", "v_mfma_f32_32x32x8bf16_1k"), ("rocm:gfx942", "v_mfma_f32_32x32x8_bf16"),
+                                    ("rocm:gfx1100", "v_wmma_f32_16x16x16_bf16")):
+            text = self.compile(gemm, "gemm", target, "asm").read_text()
+            self.assertIn(instruction, text)
+            self.assertNotRegex(text, r"\bv_(fma|fmac|mad|mac)_f32\b", f"{target}: a product by multiply-adds")
+            self.assertRegex(text, r"\.vgpr_spill_count: +0\b")
 
     def test_matrix_instructions_execute_whole_products(self):
         """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""

@@ -36,6 +36,18 @@ std::optional<int32_t> builtinCoordinate(StringRef name) {
       .Default(std::nullopt);
 }
 
+std::optional<MatrixInstruction> instructionOfRocm(StringRef name) {
+  using I = MatrixInstruction;
+  return llvm::StringSwitch<std::optional<I>>(name)
+      .Case("rocdl.mfma.f32.32x32x8bf16.1k", I::Mfma32x32x8Bf16)
+      .Case("rocdl.mfma.f32.32x32x8f16", I::Mfma32x32x8F16)
+      .Case("rocdl.mfma.f32.16x16x16bf16.1k", I::Mfma16x16x16Bf16)
+      .Case("rocdl.mfma.f32.16x16x16f16", I::Mfma16x16x16F16)
+      .Case("rocdl.wmma.f32.16x16x16.bf16", I::Wmma16x16x16Bf16)
+      .Case("rocdl.wmma.f32.16x16x16.f16", I::Wmma16x16x16F16)
+      .Default(std::nullopt);
+}
+
 class Rewriter {
 public:
   Rewriter(ImplicitLocOpBuilder &b, Operation *op, EmitCall call, llvm::function_ref<Value()> site)
@@ -63,6 +75,8 @@ public:
     }
     if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
     if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
+    if (auto instruction = instructionOfRocm(name))
+      return multiply(*instruction, op_->getOperand(0), op_->getOperand(1), op_->getOperand(2));
     if (name == "rocdl.ds_bpermute") { // the index counts bytes
       Value lane = LLVM::LShrOp::create(b_, op_->getOperand(0), constant(2));
       return exchange(op_->getOperand(1), lane, /*isXor=*/false);

@@ -50,12 +50,19 @@ struct KernelLowering::OperandLoader {
           vector::FromElementsOp::create(b, VectorType::get({matrices->count}, b.getI32Type()), words);
       return vector::BitCastOp::create(b, type, all);
     }
-    int64_t width = 1; // registers that are neighbours in memory
-    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width); ++i)
+    // Registers that are neighbours in memory, up to 16 bytes, where each such vector is aligned.
+    Type memory = target::inMemoryElement(place.element);
+    const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
+    int64_t width = 1;
+    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width) && width * bytes < 16; ++i)
       width *= 2;
+    while (place.shape[1] % width)
+      width /= 2;
     Vec<Value> elements;
     for (int64_t r = 0; r < own.registers(); r += width) {
-      Value v = lowering.loadPlace(place, from(r), width > 1 ? width : 0);
+      Type vector = width > 1 ? Type(VectorType::get({width}, memory)) : memory;
+      Value v =
+          LLVM::LoadOp::create(b, vector, lowering.placeAddress(place, from(r)), unsigned(width * bytes));
       for (int64_t i = 0; i < width; ++i)
         elements.push_back(lowering.lane(v, i));
     }

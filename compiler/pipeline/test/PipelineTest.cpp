@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"GpuArch", kScale, "ptx:sm_20", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
                 "unknown architecture 'sm_20'; there are ptx:sm_80, ptx:sm_90"},
         Refusal{"GpuNoArch", kScale, "rocm", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
-                "names no architecture; there are rocm:gfx90a, rocm:gfx1100"},
+                "names no architecture; there are rocm:gfx90a, rocm:gfx942, rocm:gfx1100"},
         Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
         Refusal{"Strict", kScale, "cpu", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED", "strict"},
         Refusal{"StrictOnGpu", kScale, "ptx:sm_90", "strict", CompileStatus::Unimplemented, "E_UNIMPLEMENTED",

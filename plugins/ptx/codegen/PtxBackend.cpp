@@ -21,7 +21,7 @@ constexpr auto initializeOnce =
 constexpr int64_t K = 1024; // bytes of shared memory
 constexpr gpu::Architecture kArchitectures[] = {
     {"sm_80", 256, 32, 48 * K, 163 * K, "block", "device", true, "mma.m16n8k16"},
-    {"sm_90", 256, 32, 48 * K, 227 * K, "block", "device", true},
+    {"sm_90", 256, 32, 48 * K, 227 * K, "block", "device", true, "mma.m16n8k16"},
 };
 
 class Ptx final : public gpu::Vendor {

@@ -5,7 +5,9 @@
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/CoordinateOp.h"
 #include "compiler/codegen/gpu/Vendor.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
@@ -25,8 +27,9 @@ constexpr auto initializeOnce =
 
 constexpr int64_t K = 1024; // bytes of shared memory
 constexpr gpu::Architecture kArchitectures[] = {
-    {"gfx90a", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true},
-    {"gfx1100", 256, 32, 64 * K, 64 * K, "workgroup", "agent", true},
+    {"gfx90a", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true, "mfma.32x32x8 mfma.16x16x16"},
+    {"gfx942", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true, "mfma.32x32x8 mfma.16x16x16"},
+    {"gfx1100", 256, 32, 64 * K, 64 * K, "workgroup", "agent", true, "wmma.16x16x16"},
 };
 
 struct GridSize {
@@ -65,6 +68,31 @@ public:
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::release, "workgroup");
     ROCDL::SBarrierOp::create(b);
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
+  }
+
+  SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
+                                 Value y, ValueRange c) const override {
+    auto type = VectorType::get({int64_t(c.size())}, b.getF32Type());
+    Value sums = vector::FromElementsOp::create(b, type, c), result;
+    const StringRef name = f.name;
+    const bool isBf16 = dtype == DType::BF16;
+    if (name == "wmma.16x16x16") {
+      result = isBf16 ? ROCDL::wmma_f32_16x16x16_bf16::create(b, type, x, y, sums).getResult()
+                      : ROCDL::wmma_f32_16x16x16_f16::create(b, type, x, y, sums).getResult();
+    } else {
+      Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0)); // no broadcast, no permutation
+      const SmallVector<Value> operands = {x, y, sums, zero, zero, zero};
+      if (name == "mfma.32x32x8")
+        result = isBf16 ? ROCDL::mfma_f32_32x32x8bf16_1k::create(b, type, operands).getResult()
+                        : ROCDL::mfma_f32_32x32x8f16::create(b, type, operands).getResult();
+      else
+        result = isBf16 ? ROCDL::mfma_f32_16x16x16bf16_1k::create(b, type, operands).getResult()
+                        : ROCDL::mfma_f32_16x16x16f16::create(b, type, operands).getResult();
+    }
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getDimSize(0); ++i)
+      elements.push_back(vector::ExtractOp::create(b, result, i));
+    return elements;
   }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,

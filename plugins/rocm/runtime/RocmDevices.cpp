@@ -78,7 +78,8 @@ FoundDevices find() {
 }
 
 /// As in the table of codegen/.
-constexpr EmulatedDevice kEmulated[] = {{"gfx90a", 64, 64 << 10}, {"gfx1100", 32, 64 << 10}};
+constexpr EmulatedDevice kEmulated[] = {
+    {"gfx90a", 64, 64 << 10}, {"gfx942", 64, 64 << 10}, {"gfx1100", 32, 64 << 10}};
 
 } // namespace
 

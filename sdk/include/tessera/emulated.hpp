@@ -25,7 +25,16 @@ inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kA
 }
 
 /// The operand `instruction` of `tsr_emu_multiply`: its shape, m x n x k, and the dtype of A and B.
-enum class MatrixInstruction : int32_t { Mma16x8x16Bf16, Mma16x8x16F16 };
+enum class MatrixInstruction : int32_t {
+  Mma16x8x16Bf16,
+  Mma16x8x16F16,
+  Mfma32x32x8Bf16,
+  Mfma32x32x8F16,
+  Mfma16x16x16Bf16,
+  Mfma16x16x16F16,
+  Wmma16x16x16Bf16,
+  Wmma16x16x16F16
+};
 
 // The interface of the emulator to plugins.
 

@@ -1,0 +1,44 @@
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=mfma.32x32x8,mfma.16x16x16 warps=4},tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=rocm},tile-order-reductions{threads=256},tile-plan-memory),gpu-lower-tile{target=rocm:gfx942},canonicalize,cse)' | FileCheck %s --check-prefixes=CHECK,MFMA
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=wmma.16x16x16 warps=8},tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=rocm},tile-order-reductions{threads=256},tile-plan-memory),gpu-lower-tile{target=rocm:gfx1100},canonicalize,cse)' | FileCheck %s --check-prefixes=CHECK,WMMA
+
+// Rows of A are loaded as vectors; of B, whose lanes hold columns, single elements.
+// CHECK-LABEL: gpu.func @tsr_kernel_bf16
+// MFMA: %{{.*}}:16 = scf.for
+// MFMA: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xi16>
+// MFMA-COUNT-4: llvm.load {{.*}} : !llvm.ptr<3> -> i16
+// MFMA: rocdl.mfma.f32.32x32x8bf16.1k
+// WMMA: %{{.*}}:16 = scf.for
+// WMMA-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xi16>
+// WMMA: rocdl.wmma.f32.16x16x16.bf16
+// CHECK-NOT: math.fma
+tile.kernel @bf16(%x: !tile.view<64x32xbf16>, %y: !tile.view<32x64xbf16>, %o: !tile.view<64x64xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "32"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["32", "64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %x[%c0, %c0] extents [64, 32] : !tile.view<64x32xbf16> -> tensor<64x32xbf16>
+  %b = tile.load %y[%c0, %c0] extents [32, 64] : !tile.view<32x64xbf16> -> tensor<32x64xbf16>
+  %p = tile.mma %a, %b, %z : tensor<64x32xbf16>, tensor<32x64xbf16>, tensor<64x64xf32>
+  tile.store %p, %o[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  tile.return
+}
+
+// Four waves divide 32 x 32 among smaller instructions; eight do not divide it.
+// CHECK-LABEL: gpu.func @tsr_kernel_f16
+// MFMA: rocdl.mfma.f32.16x16x16f16
+// MFMA-NOT: math.fma
+// WMMA-NOT: rocdl.wmma
+// WMMA: math.fma
+tile.kernel @f16(%x: !tile.view<32x16xf16>, %y: !tile.view<16x32xf16>, %o: !tile.view<32x32xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f16, dims = ["32", "16"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f16, dims = ["16", "32"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["32", "32"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<32x32xf32>
+  %a = tile.load %x[%c0, %c0] extents [32, 16] : !tile.view<32x16xf16> -> tensor<32x16xf16>
+  %b = tile.load %y[%c0, %c0] extents [16, 32] : !tile.view<16x32xf16> -> tensor<16x32xf16>
+  %p = tile.mma %a, %b, %z : tensor<32x16xf16>, tensor<16x32xf16>, tensor<32x32xf32>
+  tile.store %p, %o[%c0, %c0] extents [32, 32] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.return
+}
