@@ -178,9 +178,11 @@ Expected<SharedLayout> SharedLayout::swizzled(std::span<const int64_t> shape, si
                   " bytes are no whole number of swizzled spans of " + number(span) + " bytes");
   // Row bit i is byte bit log2(span) + i; bit 7 + j flips chunk bit j.
   const unsigned first = 7 - std::countr_zero(span), flips = piece - chunk;
-  // Copies follow each other in memory, so that they have to begin where the permutation does.
-  if (unit.repeat[1 - contiguous] > 1 &&
-      (rows < first + flips || columns > piece || unit.repeat[contiguous] > 1))
+  // Pieces of further columns and copies of the unit follow in memory, so that each has to begin where the
+  // permutation does; and a copy of rows must not come after the pieces of other columns.
+  const bool hasMoreColumns = columns > piece || unit.repeat[contiguous] > 1;
+  const bool hasMoreRows = unit.repeat[1 - contiguous] > 1;
+  if ((hasMoreRows && hasMoreColumns) || ((hasMoreRows || hasMoreColumns) && rows < first + flips))
     return refuse(number(shape[1 - contiguous]) + " rows of " +
                   number(shape[contiguous] * elementBytes / span) + " swizzled spans of " + number(span) +
                   " bytes are not implemented (TSR_UNIMPLEMENTED)");

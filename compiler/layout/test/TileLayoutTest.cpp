@@ -81,6 +81,30 @@ TEST(TileLayout, IsRefusedWithAReason) {
   EXPECT_FALSE(SharedLayout::swizzled(At{12, 64}, 1, 2, 128)) << "four rows are half a pattern";
   EXPECT_FALSE(SharedLayout::swizzled(At{24, 128}, 1, 2, 128)) << "rows of two spans";
   EXPECT_TRUE(SharedLayout::swizzled(At{24, 64}, 1, 2, 128));
+  EXPECT_FALSE(SharedLayout::swizzled(At{4, 128}, 1, 2, 128)) << "the second span begins within a pattern";
+  EXPECT_FALSE(SharedLayout::swizzled(At{2, 96}, 1, 2, 64)) << "so does the copy of a span";
+  EXPECT_TRUE(SharedLayout::swizzled(At{4, 64}, 1, 2, 128));
+}
+
+/// What is not refused is what the hardware does to the bits of an address: 7, 8 and 9 flip 4, 5 and 6.
+TEST(TileLayout, SwizzlesAddressesAsTheHardware) {
+  int accepted = 0;
+  for (int span : {32, 64, 128})
+    for (int64_t rows : {1, 2, 3, 4, 6, 8, 12, 16, 24, 40})
+      for (int64_t spans : {1, 2, 3, 4, 6})
+        for (int bytes : {1, 2, 4}) {
+          auto layout = SharedLayout::swizzled(At{rows, spans * span / bytes}, 1, bytes, span);
+          if (!layout) continue;
+          ++accepted;
+          const int64_t mask = (span / 16 - 1) << 4; // of the bits that are flipped
+          for (int64_t row = 0; row < rows; ++row)
+            for (int64_t at = 0; at < spans * span; at += bytes) {
+              const int64_t address = (at / span * rows + row) * span + at % span;
+              ASSERT_EQ(layout->offsetOf(At{row, at / bytes}) * bytes, address ^ (address >> 3 & mask))
+                  << span << ", " << rows << " x " << spans << ": " << row << ", " << at;
+            }
+        }
+  EXPECT_GT(accepted, 100);
 }
 
 /// Copies of a unit are ordered row-major, in registers and in memory.
