@@ -69,8 +69,22 @@ void Checker::barrier(int first, int last) {
 
 void Checker::fence(int32_t flags) {
   Lane &lane = lanes_[static_cast<size_t>(block_->lane())];
-  if (flags & access_flags::kAcquire) join(lane.seen, lane.pending);
-  if (flags & access_flags::kRelease) lane.released = clocksOf(block_->lane()), ++lane.own;
+  const bool isInBlock = flags & access_flags::kInBlock;
+  if (flags & access_flags::kAcquire) {
+    join(lane.seen, lane.pending);
+    if (!isInBlock) seenBlocks_.insert(lane.pendingBlocks.begin(), lane.pendingBlocks.end());
+  }
+  if (flags & access_flags::kRelease) {
+    lane.released = clocksOf(block_->lane());
+    if (!isInBlock) lane.releasedBlocks = blocksBefore();
+    ++lane.own;
+  }
+}
+
+Checker::Blocks Checker::blocksBefore() const {
+  Blocks out = seenBlocks_;
+  out.insert(serial_);
+  return out;
 }
 
 void Checker::atomic(const void *address, int32_t bytes, int32_t flags, int32_t site) {
@@ -80,20 +94,23 @@ void Checker::atomic(const void *address, int32_t bytes, int32_t flags, int32_t 
   Variable &v = variables_[reinterpret_cast<uint64_t>(address)];
   if (v.block != serial_ && v.block != 0) v.clocks.clear();
   v.block = serial_;
+  const bool isInBlock = flags & access_flags::kInBlock;
   join(lane.pending, v.clocks);
+  if (!isInBlock) lane.pendingBlocks.insert(v.blocks.begin(), v.blocks.end());
   if (flags & access_flags::kAcquire) {
     join(lane.seen, v.clocks);
-    seenBlocks_.insert(v.blocks.begin(), v.blocks.end());
+    if (!isInBlock) seenBlocks_.insert(v.blocks.begin(), v.blocks.end());
   }
   if (!(flags & access_flags::kWrite)) return;
+  Blocks before = lane.releasedBlocks;
   if (flags & access_flags::kRelease) {
     join(v.clocks, clocksOf(block_->lane()));
     ++lane.own;
-    v.blocks.insert(serial_);
+    before = blocksBefore();
   } else if (!lane.released.empty()) {
     join(v.clocks, lane.released);
-    v.blocks.insert(serial_);
   }
+  if (!isInBlock) v.blocks.insert(before.begin(), before.end());
 }
 
 // ---- Places
@@ -184,14 +201,15 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
   const bool isShared = flags & access_flags::kShared, writes = flags & access_flags::kWrite;
   const int lane = block_->lane();
   const char *is = verb(flags, isAtomic);
-  const Epoch now{serial_, lanes_[static_cast<size_t>(lane)].own, site, static_cast<uint16_t>(lane),
-                  isAtomic};
+  const Epoch now{serial_,  lanes_[static_cast<size_t>(lane)].own, site, static_cast<uint16_t>(lane),
+                  isAtomic, (flags & access_flags::kInBlock) != 0};
   bool reported = false;
   for (int32_t i = 0; i < bytes; ++i) {
     const uint64_t address = begin + static_cast<uint64_t>(i);
     Cell &cell = *cellsOf(address, isShared);
     auto conflicts = [&](const Epoch &e) {
-      return !(isAtomic && e.isAtomic) && !isOrdered(e, lane, isShared);
+      const bool isWide = e.block == serial_ || !(e.isInBlock || now.isInBlock);
+      return !(isAtomic && e.isAtomic && isWide) && !isOrdered(e, lane, isShared);
     };
     if (!reported && conflicts(cell.write)) {
       race(cell.write, cell.write.isAtomic ? "atomic access" : "write", is, address, isShared, site);

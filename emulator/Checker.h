@@ -5,7 +5,7 @@
 // access is ordered before another one if the lane of the latter has seen the count that the former had. A
 // barrier orders all lanes that meet in it, an atomic operation with release orders what precedes it before
 // what follows an acquire that reads its value. Each byte has its last writer and two of its readers.
-// Between blocks only atomics order, and they do it for whole blocks.
+// Between blocks only atomics and fences of a wider scope order, and they do it for whole blocks.
 #pragma once
 #include "emulator/Block.h"
 #include "emulator/Memory.h"
@@ -42,21 +42,23 @@ private:
     uint32_t block = 0, clock = 0;
     int32_t site = 0;
     uint16_t lane = 0;
-    bool isAtomic = false;
+    bool isAtomic = false, isInBlock = false; // atomic to threads of its block only
   };
   struct Cell {
     Epoch write;
     std::array<Epoch, 2> reads; // of different lanes
   };
+  using Blocks = std::set<uint32_t>;
   struct Lane {
     uint32_t own = 1;
     Clocks seen, pending, released; // empty: nothing beyond `base_`
+    Blocks pendingBlocks, releasedBlocks;
   };
   /// What an atomic variable carries from its releases to acquires.
   struct Variable {
     uint32_t block = 0;
     Clocks clocks;
-    std::set<uint32_t> blocks;
+    Blocks blocks; // that released, and those that they had seen
   };
   static constexpr uint64_t kPageBytes = 1024;
   using Page = std::array<Cell, kPageBytes>;
@@ -70,6 +72,8 @@ private:
   std::string nameOf(uint64_t address, bool isShared) const;
   Clocks clocksOf(int lane) const;
   static void join(Clocks &into, const Clocks &from);
+  /// The blocks whose work is before a release of the block that runs.
+  Blocks blocksBefore() const;
 
   Launch &launch_;
   const Memory &memory_;
@@ -79,7 +83,7 @@ private:
   std::vector<int64_t> indices_; // of the blocks, by serial_ - 1
   std::vector<Lane> lanes_;
   Clocks base_; // what every lane has seen
-  std::set<uint32_t> seenBlocks_;
+  Blocks seenBlocks_;
   std::vector<Cell> shared_;
   std::vector<bool> written_; // bytes of shared memory
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;

@@ -13,6 +13,7 @@
 #include "tests/emulation/Emulate.h"
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <thread>
 
 using namespace mlir;
 
@@ -107,6 +108,58 @@ llvm.cond_br %ready, ^read, ^wait
 llvm.br ^end
 ^end:
 )"},
+    {"ChainWithoutAcquire", "E_EMU_RACE", R"(
+llvm.cond_br %isFirst, ^ticket, ^end
+^ticket:
+%data = llvm.getelementptr %x[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%one = llvm.getelementptr %x[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%two = llvm.getelementptr %x[12] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%turn = llvm.atomicrmw add %x, %c1 monotonic : !llvm.ptr<1>, i32
+%isZero = llvm.icmp "eq" %turn, %c0 : i32
+llvm.cond_br %isZero, ^write, ^others
+^write:
+llvm.store %f1, %data : f32, !llvm.ptr<1> // A
+%a = llvm.atomicrmw xchg %one, %c1 release : !llvm.ptr<1>, i32
+llvm.br ^end
+^others:
+%isOne = llvm.icmp "eq" %turn, %c1 : i32
+llvm.cond_br %isOne, ^pass, ^read
+^pass:
+%first = llvm.load %one atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%second = llvm.atomicrmw xchg %two, %c1 release : !llvm.ptr<1>, i32
+llvm.br ^end
+^read:
+%r = llvm.load %two atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%v = llvm.load %data : !llvm.ptr<1> -> f32 // B
+llvm.br ^end
+^end:
+)",
+     3},
+    {"FenceOfABlock", "E_EMU_RACE", R"(
+llvm.cond_br %isFirst, ^ticket, ^end
+^ticket:
+%data = llvm.getelementptr %x[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%flag = llvm.getelementptr %x[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%turn = llvm.atomicrmw add %x, %c1 monotonic : !llvm.ptr<1>, i32
+%isZero = llvm.icmp "eq" %turn, %c0 : i32
+llvm.cond_br %isZero, ^write, ^read
+^write:
+llvm.store %f1, %data : f32, !llvm.ptr<1> // A
+llvm.fence syncscope("block") release
+%a = llvm.atomicrmw xchg %flag, %c1 monotonic : !llvm.ptr<1>, i32
+llvm.br ^end
+^read:
+%r = llvm.load %flag atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+llvm.fence syncscope("device") acquire
+%v = llvm.load %data : !llvm.ptr<1> -> f32 // B
+llvm.br ^end
+^end:
+)",
+     2},
+    {"AtomicsOfABlock", "E_EMU_RACE", R"(
+%v = llvm.atomicrmw add %x, %c1 syncscope("block") monotonic : !llvm.ptr<1>, i32 // A B
+)",
+     2},
     {"Uninitialised", "E_EMU_UNINITIALIZED", R"(
 %v = llvm.load %own : !llvm.ptr<3> -> f32 // A
 )"},
@@ -254,6 +307,57 @@ llvm.cond_br %ready, ^read, ^wait
 llvm.br ^end
 ^end:
 )"},
+    {"CleanChain", "", R"(
+llvm.cond_br %isFirst, ^ticket, ^end
+^ticket:
+%data = llvm.getelementptr %x[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%one = llvm.getelementptr %x[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%two = llvm.getelementptr %x[12] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%turn = llvm.atomicrmw add %x, %c1 monotonic : !llvm.ptr<1>, i32
+%isZero = llvm.icmp "eq" %turn, %c0 : i32
+llvm.cond_br %isZero, ^write, ^others
+^write:
+llvm.store %f1, %data : f32, !llvm.ptr<1>
+%a = llvm.atomicrmw xchg %one, %c1 release : !llvm.ptr<1>, i32
+llvm.br ^end
+^others:
+%isOne = llvm.icmp "eq" %turn, %c1 : i32
+llvm.cond_br %isOne, ^pass, ^read
+^pass:
+%first = llvm.load %one atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%second = llvm.atomicrmw xchg %two, %c1 release : !llvm.ptr<1>, i32
+llvm.br ^end
+^read:
+%r = llvm.load %two atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%v = llvm.load %data : !llvm.ptr<1> -> f32
+llvm.br ^end
+^end:
+)",
+     3},
+    {"CleanFenceOfTheDevice", "", R"(
+llvm.cond_br %isFirst, ^ticket, ^end
+^ticket:
+%data = llvm.getelementptr %x[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%flag = llvm.getelementptr %x[8] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%turn = llvm.atomicrmw add %x, %c1 monotonic : !llvm.ptr<1>, i32
+%isZero = llvm.icmp "eq" %turn, %c0 : i32
+llvm.cond_br %isZero, ^write, ^read
+^write:
+llvm.store %f1, %data : f32, !llvm.ptr<1>
+llvm.fence syncscope("device") release
+%a = llvm.atomicrmw xchg %flag, %c1 monotonic : !llvm.ptr<1>, i32
+llvm.br ^end
+^read:
+%r = llvm.load %flag atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+llvm.fence syncscope("device") acquire
+%v = llvm.load %data : !llvm.ptr<1> -> f32
+llvm.br ^end
+^end:
+)",
+     2},
+    {"CleanAtomicsOfABlock", "", R"(
+%v = llvm.atomicrmw add %x, %c1 syncscope("block") monotonic : !llvm.ptr<1>, i32
+)"},
     {"CleanAtomics", "", R"(
 %v = llvm.atomicrmw add %x, %c1 monotonic : !llvm.ptr<1>, i32
 )",
@@ -334,6 +438,51 @@ TEST_P(Planted, IsFoundAtItsLines) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Planted, testing::ValuesIn(kCases),
                          [](const auto &info) { return std::string(info.param.name); });
+
+/// Of eight blocks, which two host threads run, block 0 fails when block 1 waits for it.
+TEST(Emulated, AFaultEndsBlocksThatWait) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "blocks run one after another";
+  DialectRegistry registry;
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  const std::string body = R"(
+%flag = llvm.getelementptr %x[4] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+%isZero = llvm.icmp "eq" %b, %c0 : i32
+llvm.cond_br %isZero, ^await, ^start
+^await:
+%state = llvm.load %flag atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%started = llvm.icmp "eq" %state, %c1 : i32
+llvm.cond_br %started, ^fail, ^await
+^fail:
+llvm.cond_br %isFirst, ^end, ^meet
+^meet:
+nvvm.barrier
+llvm.br ^end
+^start:
+%o = llvm.atomicrmw xchg %flag, %c1 monotonic : !llvm.ptr<1>, i32
+llvm.br ^wait
+^wait:
+%v = llvm.load %x atomic monotonic {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+%done = llvm.icmp "eq" %v, %c1 : i32
+llvm.cond_br %done, ^end, ^wait
+^end:
+)";
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(replaced(std::string(kHead) + body + kTail, "BLOCKS", "8"), &context);
+  ASSERT_TRUE(module);
+  std::string why;
+  const std::string bundle = bundleOf(*module, "ptx:emulated:sm_80", why);
+  ASSERT_EQ(why, "");
+  Device device("ptx:emulated:sm_80");
+  void *x = nullptr;
+  ASSERT_EQ(tsrAlloc(device.handle, 256 * sizeof(float), TSR_MEM_DEVICE, &x), TSR_SUCCESS);
+  ASSERT_EQ(tsrMemset(device.handle, x, 0, 256 * sizeof(float)), TSR_SUCCESS);
+  const std::string found = launch(device, bundle, {reinterpret_cast<uint64_t>(x), 256});
+  EXPECT_NE(found.find("[E_EMU_DIVERGENCE] "), found.npos) << found;
+  EXPECT_EQ(tsrFree(device.handle, x), TSR_SUCCESS);
+}
 
 TEST(Emulated, UnknownOperationsAreRefusedByName) {
   DialectRegistry registry;

@@ -14,6 +14,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/emulated.hpp>
@@ -86,9 +87,13 @@ private:
   LogicalResult rewriteOp(Operation *op) {
     b_.setLoc(op->getLoc());
     b_.setInsertionPoint(op);
+    scope_ = 0;
     llvm::TypeSwitch<Operation *>(op) // the host has no such scopes
         .Case<LLVM::LoadOp, LLVM::StoreOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp, LLVM::FenceOp>(
-            [](auto scoped) { scoped.removeSyncscopeAttr(); });
+            [&](auto scoped) {
+              scope_ = scopeFlag(scoped.getSyncscope().value_or(""));
+              scoped.removeSyncscopeAttr();
+            });
     if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) return rewriteAddress(address), success();
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
       if (load.getOrdering() != LLVM::AtomicOrdering::not_atomic)
@@ -106,7 +111,7 @@ private:
     if (auto cas = dyn_cast<LLVM::AtomicCmpXchgOp>(op))
       return atomic(op, cas.getPtr(), cas.getVal().getType(), cas.getSuccessOrdering(), true), success();
     if (auto fence = dyn_cast<LLVM::FenceOp>(op)) {
-      if (check_) call("tsr_emu_fence", nullptr, constant(orderFlags(fence.getOrdering())), false);
+      if (check_) call("tsr_emu_fence", nullptr, constant(orderFlags(fence.getOrdering()) | scope_), false);
       return success();
     }
     auto calls = [&](StringRef name, Type result, ValueRange operands, bool pure) {
@@ -180,7 +185,7 @@ private:
   /// Atomics are executed by the host; the call before lets other lanes run, so that a lane may wait for
   /// another one in a loop.
   void atomic(Operation *op, Value pointer, Type type, LLVM::AtomicOrdering order, bool writes) {
-    const int32_t flags = orderFlags(order) | (writes ? access_flags::kWrite : 0);
+    const int32_t flags = orderFlags(order) | scope_ | (writes ? access_flags::kWrite : 0);
     call("tsr_emu_atomic", nullptr, describe(op, pointer, type, layout_.getTypeSize(type), flags), false);
   }
   static int32_t orderFlags(LLVM::AtomicOrdering order) {
@@ -188,6 +193,14 @@ private:
     const bool both = order == O::acq_rel || order == O::seq_cst;
     return (both || order == O::acquire ? access_flags::kAcquire : 0) |
            (both || order == O::release ? access_flags::kRelease : 0);
+  }
+
+  /// By the vendors' names of scopes. What is narrower than a block counts as a block.
+  static int32_t scopeFlag(StringRef scope) {
+    const bool isInBlock = llvm::StringSwitch<bool>(scope)
+                               .Cases({"block", "workgroup", "wavefront", "subgroup", "singlethread"}, true)
+                               .Default(false);
+    return isInBlock ? access_flags::kInBlock : 0;
   }
 
   Value constant(int32_t value) { return LLVM::ConstantOp::create(b_, b_.getI32Type(), value); }
@@ -250,6 +263,7 @@ private:
   DataLayout layout_;
   ImplicitLocOpBuilder b_;
   Sites sites_;
+  int32_t scope_ = 0;                // of the operation that is rewritten, a bit of access_flags
   llvm::StringMap<int64_t> offsets_; // of the shared variables of one function
 };
 

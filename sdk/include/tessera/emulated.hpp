@@ -18,10 +18,11 @@ namespace tessera {
 /// What `tsr_emu_coordinate` returns; those along y and z follow the one along x.
 enum class Coordinate : int32_t { Thread = 0, Block = 3, Grid = 6, BlockSize = 9, Lane = 12, Warp = 13 };
 
-/// Bits of the operand `flags` of `tsr_emu_access` and `tsr_emu_atomic`. The address space is that of the
-/// pointer: 1 is global, 3 shared memory. The alignment that the operation promises is 1 << (flags >> 8).
+/// Bits of the operand `flags` of `tsr_emu_access`, `tsr_emu_atomic` and `tsr_emu_fence`. The address space
+/// is that of the pointer: 1 is global, 3 shared memory. kInBlock: the operation orders and is atomic to
+/// threads of its block only. The alignment that the operation promises is 1 << (flags >> 8).
 namespace access_flags {
-inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kAlignShift = 8;
+inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kInBlock = 16, kAlignShift = 8;
 }
 
 /// The operand `instruction` of `tsr_emu_multiply`: its shape, m x n x k, and the dtype of A and B.
