@@ -306,14 +306,15 @@ class Arguments(Cli):
         """Of every command, once; but of none that completes words while a line is edited."""
         bundle = self.folder / "k.tsrb"
         self.assertEqual(self.call("compile", self.file, "--emit", "bundle", "-o", bundle).status, 0)
-        words = {"run": (self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"),
-                 "compile": (self.file, "--emit", "tile"), "kernels": (self.file,), "inspect": (bundle,), "backends": (),
-                 "cache": ("path",), "new-plugin": ("mapper", "mine", "--dir", self.folder / "mine"),
-                 "tune": ("--list", "--database", self.folder / "tune.db"), "explain": ("E_INTERNAL",), "version": (), "help": ()}
         space = self.folder / "space.py"
         space.write_text(SUM)
         tuned = self.call("tune", space, "--dim", "M=1", "N=1", "--database", self.folder / "tune.db")
         self.assertEqual(tuned.status, 0, tuned.errors)
+        words = {"run": (self.file, "--in", f"x={self.x}", f"y={self.y}", "--scalar", "alpha=2"),
+                 "compile": (self.file, "--emit", "tile"), "kernels": (self.file,), "inspect": (bundle,), "backends": (),
+                 "cache": ("path",), "new-plugin": ("mapper", "mine", "--dir", self.folder / "mine"),
+                 "tune": ("--list", "--database", self.folder / "tune.db"), "profile": (space, "--dim", "M=1", "N=1", "--runs", "1"),
+                 "explain": ("E_INTERNAL",), "version": (), "help": ()}
         commands = re.findall(r"(?m)^  (\S+) {2,}\S", self.call("help").output)
         self.assertLessEqual(set(words), set(commands))
         self.assertLessEqual(set(commands), {*words, "complete"}, "a command that this test does not try")

@@ -5,8 +5,9 @@ namespace tessera::cli {
 
 const std::vector<const Command *> &allCommands() {
   static const std::vector<const Command *> commands = {
-      &runCommand,   &compileCommand,   &kernelsCommand, &inspectCommand, &tuneCommand, &backendsCommand,
-      &cacheCommand, &newPluginCommand, &explainCommand, &versionCommand, &helpCommand, &completeCommand,
+      &runCommand,     &compileCommand,  &kernelsCommand,  &inspectCommand,   &tuneCommand,
+      &profileCommand, &backendsCommand, &cacheCommand,    &newPluginCommand, &explainCommand,
+      &versionCommand, &helpCommand,     &completeCommand,
   };
   return commands;
 }

@@ -11,8 +11,9 @@ struct Command {
   int (*run)(const Arguments &, const std::string &commandLine);
 };
 
-extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, tuneCommand, backendsCommand,
-    cacheCommand, newPluginCommand, explainCommand, versionCommand, helpCommand, completeCommand;
+extern const Command runCommand, compileCommand, kernelsCommand, inspectCommand, tuneCommand, profileCommand,
+    backendsCommand, cacheCommand, newPluginCommand, explainCommand, versionCommand, helpCommand,
+    completeCommand;
 
 /// Returns the commands in the order of the help.
 const std::vector<const Command *> &allCommands();

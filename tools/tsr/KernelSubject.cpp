@@ -1,12 +1,10 @@
 #include "tools/tsr/KernelSubject.h"
 #include "core/cache/CachedCompiler.h"
+#include "tools/tsr/FillArguments.h"
 #include "tools/tune/Compare.h"
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
-#include <random>
 
 namespace tessera::cli {
 namespace {
@@ -14,18 +12,6 @@ namespace {
 constexpr double kTimingSeconds = 300e-6; // shorter launches are repeated
 constexpr int64_t kMostRepetitions = 10'000;
 constexpr int kSlices = 3; // of one sample; the least time of each counts
-
-/// Random elements in [-1, 1), or integers that may be indices of every dim.
-void fillRandom(BoundParam &p, int64_t least, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto width = size_t(storageBytes(p.dtype));
-  for (size_t i = 0; i < p.elements; ++i) {
-    const double unit = double(random() >> 11) * 0x1p-53;
-    const double value =
-        isFloat(p.dtype) ? 2 * unit - 1 : std::floor(unit * double(std::clamp<int64_t>(least, 1, 8)));
-    storeBits(p.initial.data() + i * width, p.dtype, fromDouble(value, p.dtype));
-  }
-}
 
 } // namespace
 
@@ -35,25 +21,8 @@ KernelSubject::KernelSubject(Session &session, std::string_view source, CompileO
     : session_(session), source_(source), options_(std::move(options)), binding_(binding),
       configurations_(configurations), isExact_(isExact), kernels_(configurations.size()) {}
 
-bool KernelSubject::fillArguments() {
-  int64_t least = INT64_MAX;
-  for (const auto &[name, value] : binding_.dims)
-    least = std::min(least, value);
-  uint64_t seed = 1;
-  for (BoundParam &p : binding_.params) {
-    if (!p.isTensor || p.hasInput) continue;
-    if (!p.initial.allocate(p.bytes)) return false;
-    p.hasInput = true;
-    if (p.reads)
-      fillRandom(p, least, seed++);
-    else if (p.dtype != DType::Bool && !isPacked(p.dtype)) // all bits set: NaN, or -1
-      std::memset(p.initial.data(), 0xff, p.initial.size());
-  }
-  return true;
-}
-
 MaybeFailure KernelSubject::place() {
-  if (!fillArguments()) return Failure{{"E_OUT_OF_MEMORY", "no memory for the arguments", ""}};
+  if (!fillArguments(binding_)) return Failure{{"E_OUT_OF_MEMORY", "no memory for the arguments", ""}};
   return session_.place(binding_);
 }
 

@@ -23,7 +23,6 @@ public:
 private:
   MaybeError run(size_t configuration, std::vector<npy::Bytes> &results);
   Expected<double> time(size_t configuration);
-  bool fillArguments();
 
   Session &session_;
   std::string_view source_;

@@ -127,6 +127,24 @@ std::vector<int64_t> slotsOf(const KernelMetadata &m, const Integers &integers) 
   return slots;
 }
 
+/// The values of the parameters of the kernel that a step launches.
+std::vector<int64_t> slotsOfStep(const PlanStep &step, const KernelMetadata &kernel,
+                                 const Integers &integers) {
+  std::vector<int64_t> slots = slotsOf(kernel, {});
+  for (size_t i = 0; i < kernel.params.size() && i < step.args.size(); ++i) {
+    const auto placed =
+        std::ranges::find(integers.addresses, step.args[i], &std::pair<std::string, int64_t>::first);
+    if (placed != integers.addresses.end()) slots[i] = placed->second;
+    IndexExpr expr;
+    std::string reason;
+    if (kernel.params[i].kind != MetadataParam::Kind::Tensor &&
+        kernel.params[i].kind != MetadataParam::Kind::Result &&
+        IndexExpr::parse(step.args[i], integers.names, expr, reason))
+      (void)expr.evaluate(integers.slots.data(), slots[i]);
+  }
+  return slots;
+}
+
 /// The variants that the steps of a function chose, in their order.
 std::vector<Chosen> variantsOfSteps(const Session &session, const KernelMetadata &function,
                                     const Integers &integers) {
@@ -136,19 +154,40 @@ std::vector<Chosen> variantsOfSteps(const Session &session, const KernelMetadata
     std::string reason;
     if (step.isLibraryCall || !KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
       continue;
-    std::vector<int64_t> slots = slotsOf(kernel, {});
-    for (size_t i = 0; i < kernel.params.size() && i < step.args.size(); ++i) {
-      const auto placed =
-          std::ranges::find(integers.addresses, step.args[i], &std::pair<std::string, int64_t>::first);
-      if (placed != integers.addresses.end()) slots[i] = placed->second;
-      IndexExpr expr;
-      if (kernel.params[i].kind != MetadataParam::Kind::Tensor &&
-          kernel.params[i].kind != MetadataParam::Kind::Result &&
-          IndexExpr::parse(step.args[i], integers.names, expr, reason))
-        (void)expr.evaluate(integers.slots.data(), slots[i]);
-    }
-    if (auto chosen = chosenVariant(session, kernel, std::move(slots))) out.push_back(std::move(*chosen));
+    if (auto chosen = chosenVariant(session, kernel, slotsOfStep(step, kernel, integers)))
+      out.push_back(std::move(*chosen));
   }
+  return out;
+}
+
+/// Describes the launch of a kernel with these values.
+LaunchInfo launchInfo(const Session &session, const KernelMetadata &m, const std::vector<int64_t> &slots) {
+  LaunchInfo out{m.name, {}, {}, 0};
+  std::vector<std::string> names;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const MetadataParam &p = m.params[i];
+    const bool isInteger =
+        p.kind == MetadataParam::Kind::Dim || (p.kind == MetadataParam::Kind::Scalar && !isFloat(p.dtype));
+    names.push_back(isInteger ? p.name : "");
+    if (p.kind == MetadataParam::Kind::Dim) out.dims.emplace_back(p.name, slots[i]);
+  }
+  for (const MetadataParam &p : m.params) {
+    if (p.kind != MetadataParam::Kind::Tensor && p.kind != MetadataParam::Kind::Result) continue;
+    double bytes =
+        double(storageBytes(p.dtype)) / info(p.dtype).perByte * ((p.reads ? 1 : 0) + (p.writes ? 1 : 0));
+    for (const std::string &dim : p.dims) {
+      IndexExpr expr;
+      std::string reason;
+      int64_t extent = 0;
+      if (!IndexExpr::parse(dim, names, expr, reason) || !expr.evaluate(slots.data(), extent)) {
+        out.bytes = -1;
+        return out;
+      }
+      bytes *= double(extent);
+    }
+    out.bytes += bytes;
+  }
+  if (const auto chosen = chosenVariant(session, m, slots)) out.variant = chosen->name();
   return out;
 }
 
@@ -212,6 +251,28 @@ Timing timingOf(const Binding &binding, std::vector<double> seconds) {
 }
 
 } // namespace
+
+Expected<std::vector<LaunchInfo>> launchesOf(const Session &session, const Binding &binding) {
+  Expected<Ran> ran = readRan(session, binding);
+  if (!ran) return Error{"E_INTERNAL", "metadata of a loaded kernel: " + ran.error().message, ""};
+  const Integers integers = integersOf(session, binding);
+  std::vector<LaunchInfo> out;
+  if (!ran->body.plan) {
+    out.push_back(launchInfo(session, ran->entry, slotsOf(ran->entry, integers)));
+    return out;
+  }
+  for (const PlanStep &step : ran->body.plan->steps) {
+    KernelMetadata kernel;
+    std::string reason;
+    if (step.isLibraryCall)
+      out.push_back({step.kernel, {}, {}, -1});
+    else if (KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
+      out.push_back(launchInfo(session, kernel, slotsOfStep(step, kernel, integers)));
+    else
+      return Error{"E_INTERNAL", "metadata of " + step.kernel + ": " + reason, ""};
+  }
+  return out;
+}
 
 std::string describeRun(const Session &session, const Binding &binding, const RunTimes &times,
                         const Executed &executed) {

@@ -14,6 +14,17 @@ struct RunTimes {
 /// What an emulated device logged about the launches of the first run, in order.
 using Executed = std::vector<std::string>;
 
+/// One launch of a run.
+struct LaunchInfo {
+  std::string kernel, variant; // "f.g0", or a library's function; "": it has no variants
+  std::vector<std::pair<std::string, int64_t>> dims;
+  double bytes = -1; // of its tensors, once for each direction; -1: unknown
+};
+
+/// Returns the launches of a run in their order: the steps of a function, or the kernel. E_INTERNAL: the
+/// metadata of what was loaded cannot be read.
+Expected<std::vector<LaunchInfo>> launchesOf(const Session &, const Binding &);
+
 /// Returns backend, profile, grid or steps, tunables, specialised dims, fallbacks and times, one line each,
 /// from the kernel's metadata, and what was executed.
 std::string describeRun(const Session &, const Binding &, const RunTimes &, const Executed &);
