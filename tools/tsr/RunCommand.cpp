@@ -2,6 +2,8 @@
 #include "core/cache/CachedCompiler.h"
 #include "core/config/Names.h"
 #include "core/support/OutputFile.h"
+#include "core/tuning/TunedBodies.h"
+#include "core/tuning/TunedFile.h"
 #include "tools/tsr/Artifact.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Console.h"
@@ -75,6 +77,16 @@ int report(const Failure &f) {
 Error ofOutput(const BoundParam &p, Error error) {
   error.message = fmt::format("--out {}={}: {}", p.name, p.output, error.message);
   return error;
+}
+
+/// Notes which tuned configuration replaces the default of the one kernel's tunables.
+void noteTuned(CompilerService &compiler, const std::string &source, CompileOptions options, RunTimes &out) {
+  std::vector<Diagnostic> unsaid; // the compilation reports them
+  options.targets = {"cpu"};
+  findTuned(compiler, source, options, unsaid);
+  if (options.tuned.empty() || !options.tuned[0].when.empty()) return;
+  out.tunedBy = tunedPath();
+  out.tuned = options.tuned[0].values;
 }
 
 /// Opens the outputs before anything is computed, so that a path that cannot be written to costs no run.
@@ -253,7 +265,10 @@ int run(const Job &job, const RunOptions &options) {
     times.compileSeconds = secondsSince(start);
     return runLoaded(session, job.file, options, std::move(times));
   }
-  return runBound(session, binding, signature->kernel, options, {},
+  RunTimes times;
+  if (!signature->tunables.empty() && session.device().backend == std::string_view("cpu"))
+    noteTuned(*compiler, job.source, compile, times);
+  return runBound(session, binding, signature->kernel, options, std::move(times),
                   [&] { return session.compile(job.source, compile, !options.verbose); });
 }
 

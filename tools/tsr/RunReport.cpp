@@ -236,6 +236,13 @@ std::string describe(const MetadataDecision &d) {
   return text;
 }
 
+/// Does the kernel have the tuned values? One that does not compile with them has its default.
+bool isTuned(const KernelMetadata &m, const RunTimes &times) {
+  return !times.tuned.empty() && std::ranges::all_of(times.tuned, [&](const auto &value) {
+    return std::ranges::find(m.tile, value) != m.tile.end();
+  });
+}
+
 struct Timing {
   double median, least, bytesPerSecond;
 };
@@ -297,6 +304,7 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
     for (const MetadataDecision &d : m.decisions)
       text += fmt::format("decision     {}\n", describe(d));
     text += fmt::format("tile         {}\n", list(m.tile));
+    if (isTuned(m, times)) text += fmt::format("tuned        by {}\n", times.tunedBy);
     text += fmt::format("specialized  {}\n", list(m.specialized));
     if (!m.fragmentShape.empty()) text += fmt::format("fragment     {}\n", m.fragmentShape);
     if (!m.plan)
@@ -331,6 +339,7 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
     j["numerics"] = m.numerics;
     if (m.permits) j["permits"] = permissionNames(*m.permits);
     j["tile"] = objectOf(m.tile);
+    if (isTuned(m, times)) j["tuned"] = times.tunedBy;
     j["specialized"] = objectOf(m.specialized);
     if (ran->entry.plan && !ran->entry.variants.empty())
       j["variant"] = ran->isVariant ? Json(m.name) : Json();

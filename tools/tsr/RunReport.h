@@ -9,6 +9,8 @@ namespace tessera::cli {
 struct RunTimes {
   double compileSeconds = 0, runSeconds = 0;
   std::vector<double> repeats; // of --time, in seconds, in any order
+  std::string tunedBy;         // the look-up file that chose the tunables, and its choice; empty: none did
+  std::vector<std::pair<std::string, int64_t>> tuned = {};
 };
 
 /// What an emulated device logged about the launches of the first run, in order.
