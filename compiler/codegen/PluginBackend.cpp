@@ -146,13 +146,17 @@ private:
   std::vector<std::unique_ptr<const Target>> known_; // guarded by the mutex; only grows
 };
 
+/// Never destroyed: threads may compile while the process exits.
+struct PluginBackends {
+  std::map<std::string, PluginBackend> all; // guarded by the mutex
+  std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
+};
+PluginBackends &backends = *new PluginBackends;
+
 PluginBackend &backendOf(llvm::StringRef name) {
-  // Never destroyed: threads may compile while the process exits.
-  static auto &all = *new std::map<std::string, PluginBackend>;
-  static auto &mutex = *new std::mutex;
-  static const auto &held [[maybe_unused]] = *new HeldAcrossFork(mutex);
-  std::lock_guard lock(mutex);
-  return all.try_emplace(name.str(), name.str()).first->second;
+  std::lock_guard lock(backends.mutex);
+  return backends.all.try_emplace(name.str(), name.str()).first->second;
 }
 
 } // namespace

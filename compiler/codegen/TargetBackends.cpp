@@ -55,6 +55,16 @@ llvm::ArrayRef<const TargetBackend *> targetBackends() {
   return backends;
 }
 
+namespace {
+/// One entry per name that parses. Never destroyed, because threads may compile while the process exits.
+struct Parsed {
+  llvm::StringMap<std::unique_ptr<const Target>> targets; // guarded by the mutex
+  std::mutex mutex;
+  HeldAcrossFork heldAcrossFork{mutex};
+};
+Parsed &parsed = *new Parsed;
+} // namespace
+
 Expected<const Target *> findTarget(llvm::StringRef text) {
   auto [name, architecture] = text.split(':');
   const TargetBackend *backend = findBackend(name);
@@ -62,24 +72,20 @@ Expected<const Target *> findTarget(llvm::StringRef text) {
     auto target = findPluginTarget(name, architecture);
     return target && !*target ? unknownTarget(text) : target;
   }
-  // Has at most one entry per name that parses. Never destroyed, because threads may compile while the
-  // process exits.
-  static auto &found = *new llvm::StringMap<std::unique_ptr<const Target>>;
-  static auto &mutex = *new std::mutex;
-  static const auto &held [[maybe_unused]] = *new HeldAcrossFork(mutex);
-  std::lock_guard lock(mutex);
+  std::lock_guard lock(parsed.mutex);
+  auto &found = parsed.targets;
   if (auto known = found.find(text); known != found.end()) return known->second.get();
   if (text.ends_with(":"))
     return Error{"E_TARGET_UNKNOWN", "target '" + text.str() + "' names no architecture after the colon",
                  "the targets are " + backend->targets()};
-  auto parsed = backend->parse(architecture);
-  if (!parsed) {
-    Error error = parsed.error();
+  auto made = backend->parse(architecture);
+  if (!made) {
+    Error error = made.error();
     error.code = "E_TARGET_UNKNOWN";
     error.message = "target '" + text.str() + "': " + error.message;
     return error;
   }
-  return (found[text] = std::move(*parsed)).get();
+  return (found[text] = std::move(*made)).get();
 }
 
 mlir::LogicalResult Target::buildBody(schedule::GroupOp group, schedule::VariantAttr variant, llvm::StringRef,

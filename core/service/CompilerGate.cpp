@@ -24,6 +24,7 @@ Gate &gate() {
   static Gate &g = *new Gate; // never destroyed: calls may outlive static destructors
   return g;
 }
+[[maybe_unused]] const Gate &madeGate = gate(); // when the library is loaded: see HeldAcrossFork
 
 thread_local size_t insideHere = 0; // calls in progress on this thread
 

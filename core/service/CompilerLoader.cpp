@@ -29,6 +29,7 @@ Once &once() {
   static Once *it = new Once; // never destroyed: a compilation may outlive main()
   return *it;
 }
+[[maybe_unused]] const Once &madeOnce = once(); // when the library is loaded: see HeldAcrossFork
 
 /// Returns the folder of the file that contains `address`, with a trailing slash; "" if the dynamic linker
 /// does not know it.

@@ -17,6 +17,10 @@ uint64_t forkCount();
 /// Keeps a mutex usable in the child of a fork: fork() waits until it holds the mutex, so that no other
 /// thread holds it and the data it guards is consistent. The mutex must outlive this object. No user code may
 /// run while the mutex is held unless it is recursive, since such code may fork.
+///
+/// Make it when the library is loaded, and not in the initialiser of a function's static object where threads
+/// may be the first to call the function: a fork that happens meanwhile leaves the initialiser unfinished in
+/// the child, where the next call waits for its end.
 class HeldAcrossFork {
 public:
   template <class Mutex> explicit HeldAcrossFork(Mutex &mutex) : mutex_(&mutex) {

@@ -95,9 +95,12 @@ MemoryFile::~MemoryFile() {
   if (fd_ >= 0) close(fd_);
 }
 
+namespace {
+std::mutex mutex;
+[[maybe_unused]] auto &heldAcrossFork = *new HeldAcrossFork(mutex);
+} // namespace
+
 Expected<std::string> link(llvm::ArrayRef<std::string> words) {
-  static std::mutex mutex;
-  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
   static bool usable = true; // lld's state is invalid after a crash
   std::lock_guard lock(mutex);
   if (!usable) return Error{"E_BACKEND", "the linker crashed earlier in this process", ""};

@@ -8,6 +8,8 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <mutex>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -42,10 +44,25 @@ std::string machineName(Elf64_Half machine) {
   }
 }
 
+/// Held while the dynamic linker works. A fork meanwhile would leave the linker's own lock locked in the
+/// child, so fork() waits for it. It is registered before the handlers of core, which are therefore run
+/// first: a thread that holds a mutex of core may wait for this one, and not the reverse.
+constinit std::mutex linking;
+[[gnu::constructor(101)]] void holdAcrossForks() {
+  constexpr auto unlock = [] { linking.unlock(); };
+  pthread_atfork([] { linking.lock(); }, unlock, unlock);
+}
+
 struct Library {
   void *handle = nullptr;
+  bool open(const std::string &path) {
+    const std::lock_guard lock(linking);
+    return (handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+  }
   ~Library() {
-    if (handle) dlclose(handle);
+    if (!handle) return;
+    const std::lock_guard lock(linking);
+    dlclose(handle);
   }
 };
 
@@ -108,8 +125,7 @@ bool openInMemory(std::string_view bytes, Library &library, std::string &why) {
     why = "memory file: " + lastSystemError();
     return false;
   }
-  library.handle = dlopen(pathOf(file.fd).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library.handle) why = dlerror();
+  if (!library.open(pathOf(file.fd))) why = dlerror();
   return library.handle;
 }
 
@@ -120,8 +136,7 @@ bool openAsFile(std::string_view bytes, Library &library, std::string &why) {
   if (fd < 0 || !writeAll(fd, bytes)) {
     why = path + ": " + lastSystemError();
   } else {
-    library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!library.handle) why = dlerror();
+    if (!library.open(path)) why = dlerror();
   }
   if (fd >= 0) {
     close(fd);
