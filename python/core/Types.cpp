@@ -105,7 +105,9 @@ PyObject *forget(PyObject *, PyObject *weak) {
 }
 Ref weakly(PyTypeObject *type) {
   static PyMethodDef method = {"forget", tessera::python::method<forget>(), METH_O, nullptr};
-  static PyObject *const callback = PyCFunction_New(&method, nullptr);
+  static PyObject
+      *callback; // set under the interpreter's lock: a static initialiser could wait while it has it
+  if (!callback) callback = PyCFunction_New(&method, nullptr);
   return Ref(callback ? PyWeakref_NewRef(reinterpret_cast<PyObject *>(type), callback) : nullptr);
 }
 
