@@ -12,6 +12,7 @@ import unittest
 
 HEAD = textwrap.dedent("""
     import _thread, os, signal, sys, threading, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have jobs in the background ignore it
     import numpy as np
     import tessera as ts
 
@@ -55,8 +56,11 @@ class CtrlC(unittest.TestCase):
         """A process of HEAD and the text."""
         file = pathlib.Path(self.folder, "program.py")
         file.write_text(HEAD + textwrap.dedent(text))
-        return subprocess.Popen([sys.executable, file, argument], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env={**os.environ, **environment})
+        p = subprocess.Popen([sys.executable, file, argument], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, **environment})
+        self.addCleanup(p.communicate)  # before the folder is removed
+        self.addCleanup(p.kill)
+        return p
 
     def run_program(self, text, **environment):
         """What a program prints that ends well. Its argument is a folder."""
@@ -188,15 +192,13 @@ class CtrlC(unittest.TestCase):
             slow(x, y, 10)
             slow(x, y, 10)
             with ts.Stream():
-                slow(x, y, 200_000_000)
+                slow(x, y, 200_000_000_000)  # hours
             print("end")
             threading.Timer(float(sys.argv[1]), lambda: os.kill(os.getpid(), signal.SIGINT)).start()
             threading._shutdown = lambda: None  # so that the signal comes while the work is waited for
         """, "0.3")
-        begin = time.monotonic()
         printed, errors = p.communicate(timeout=60)
         self.assertEqual((p.returncode, printed, errors), (-signal.SIGINT, "end\n", ""))
-        self.assertLess(time.monotonic() - begin, 10)
 
     def test_the_end_of_a_prompt(self):
         """Ctrl-C at a prompt ended one command: the end waits for the others' work."""
@@ -228,14 +230,15 @@ class CtrlC(unittest.TestCase):
         seed = random.randrange(10**6)
         draw = random.Random(seed)
         cache = self.folder + "/cache"
-        for _ in range(int(os.environ.get("TESSERA_SIGNALS", "6"))):
+        times = int(os.environ.get("TESSERA_SIGNALS", "6"))
+        for _ in range(times):
             self.interrupt(self.start(program, TESSERA_CACHE_DIR=cache), draw.uniform(0, 0.6), 30, f"seed {seed}")
         check = ("import numpy as np, tessera as ts\n"
                  "m = ts.compile('import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * 0.5 + ts.softmax(x)\\n')\n"
                  "assert m.f(np.zeros(16, 'f4')).sum() == 1\n")
         subprocess.run([sys.executable, "-c", check], check=True, env={**os.environ, "TESSERA_CACHE_DIR": cache})
         left = [path.name for path in pathlib.Path(cache).rglob("*") if "tmp" in path.name]
-        self.assertLessEqual(len(left), 6)
+        self.assertLessEqual(len(left), times)
 
 
 if __name__ == "__main__":
