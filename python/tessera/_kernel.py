@@ -406,7 +406,9 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         whole.add(definition, _function_of)
         return (*whole.build(), definition.returns)
 
-    kind: type[Kernel] = _AnyRank if any(_has_leading(annotation) for annotation in annotations.values()) else _kind()
+    kind = _kind()
+    if any(_has_leading(annotation) for annotation in annotations.values()):
+        kind = _AnyRank
     made = kind(code.co_name, parameters, tuple(given.get(name, ...) for name in parameters),
                 tuple(name not in annotations for name in parameters), is_function, source,
                 positional=code.co_argcount, captures_graph=captures_graph)
