@@ -93,7 +93,10 @@ Suite normSuite() {
             {},
             {{"softmax", 1.20, 1.0}, {"layer_norm", 1.20, 1.0}}};
   for (const char *family : {"softmax", "layer_norm"})
-    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{16384, 128},
+    for (auto [rows, columns] : {std::pair<int64_t, int64_t>{16384, 16},
+                                 {16384, 48},
+                                 {16384, 100},
+                                 {16384, 128},
                                  {4096, 256},
                                  {4096, 1024},
                                  {512, 768},

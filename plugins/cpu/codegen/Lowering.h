@@ -96,6 +96,7 @@ private:
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of the computation decides.
   int64_t vectorsFor(mlir::ValueRange roots) override;
+  bool computesFunction(mlir::ValueRange roots);
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
   Vec<Value> observedEnds(Value tile, Operation *at) override;
@@ -138,6 +139,12 @@ private:
   /// Returns `carried` after those steps of [from, to) that are before the line's end.
   Vec<Value> alongLine(int64_t from, int64_t to, int64_t step, const Line &, Vec<Value> carried,
                        LineBody body);
+  using ChainBody = llvm::function_ref<Vec<Value>(Value at, mlir::ValueRange carried, Mode)>;
+  /// As alongLine, with steps of several chains of `lanes` elements, which carry equally many values each.
+  /// `body` takes the elements of one chain. If `inParts`, only those vectors of the last step that are
+  /// needed are computed, and only the last of them with masks; that is more code.
+  Vec<Value> alongChains(int64_t from, int64_t to, int64_t chains, int64_t lanes, const Line &, bool inParts,
+                         Vec<Value> carried, ChainBody body);
   /// Returns whether at most four operations compute an element of `v` from memory.
   Vec<Value> elementAt(Indices outer, int64_t axis, Value k, int64_t offset);
   using LineResults =

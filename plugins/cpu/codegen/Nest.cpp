@@ -12,11 +12,8 @@ int64_t KernelLowering::lanesFor(ValueRange roots, ArrayRef<Type> more) {
   return vectorBytes_ / tile::widestElement(roots, more);
 }
 
-/// An elementary function is a chain of 20 and more operations, each of which waits for the one before it,
-/// and the processor looks no further ahead than a few such chains. With 16 registers two of them would not
-/// fit.
-int64_t KernelLowering::vectorsFor(ValueRange roots) {
-  if (vectorBytes_ < 64) return 1;
+/// Returns whether a function is computed for elements of `roots`.
+bool KernelLowering::computesFunction(ValueRange roots) {
   Vec<Value> work(roots);
   llvm::SmallPtrSet<Value, 16> seen;
   while (!work.empty()) {
@@ -25,10 +22,17 @@ int64_t KernelLowering::vectorsFor(ValueRange roots) {
     if (!tile::isTile(v) || !op || !seen.insert(v).second) continue;
     const bool isRoot = llvm::is_contained(roots, v);
     if (!isRoot && tile::inMemory(v)) continue;
-    if (tile::isFunction(op)) return 2;
+    if (tile::isFunction(op)) return true;
     llvm::append_range(work, op->getOperands());
   }
-  return 1;
+  return false;
+}
+
+/// An elementary function is a chain of 20 and more operations, each of which waits for the one before it,
+/// and the processor looks no further ahead than a few such chains. With 16 registers two of them would not
+/// fit.
+int64_t KernelLowering::vectorsFor(ValueRange roots) {
+  return vectorBytes_ >= 64 && computesFunction(roots) ? 2 : 1;
 }
 
 void KernelLowering::loop(int64_t lo, int64_t hi, int64_t step, llvm::function_ref<void(Value)> body,

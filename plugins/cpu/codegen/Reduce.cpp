@@ -104,6 +104,64 @@ SmallVector<Value> KernelLowering::alongLine(int64_t from, int64_t to, int64_t s
   return carried;
 }
 
+SmallVector<Value> KernelLowering::alongChains(int64_t from, int64_t to, int64_t chains, int64_t lanes,
+                                               const Line &line, bool inParts, Vec<Value> carried,
+                                               ChainBody body) {
+  const size_t each = carried.size() / static_cast<size_t>(chains);
+  auto at = [&](Value k, int64_t chain) {
+    return chain ? b_.createOrFold<arith::AddIOp>(k, constant(chain * lanes)) : k;
+  };
+  auto all = [&](Value k, ValueRange old, Mode mode) {
+    Vec<Value> next;
+    for (int64_t c = 0; c < chains; ++c)
+      llvm::append_range(next, body(at(k, c), old.slice(c * each, each), mode));
+    return next;
+  };
+  auto choose = [&](Value condition, TypeRange types, llvm::function_ref<Vec<Value>()> yes,
+                    llvm::function_ref<Vec<Value>()> no) {
+    auto choice = scf::IfOp::create(b_, types, condition, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    scf::YieldOp::create(b_, yes());
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    scf::YieldOp::create(b_, no());
+    return Vec<Value>(choice.getResults());
+  };
+  auto compare = [&](arith::CmpIPredicate p, Value x) -> Value {
+    return arith::CmpIOp::create(b_, p, x, line.end);
+  };
+  // The step that contains the end: the vectors of chains from `first` on, whole ones without masks.
+  std::function<Vec<Value>(Value, ValueRange, int64_t)> present = [&](Value k, ValueRange old,
+                                                                      int64_t first) {
+    ValueRange own = old.take_front(each), others = old.drop_front(each);
+    Value next = at(k, first + 1);
+    return choose(
+        compare(arith::CmpIPredicate::sle, next), old.getTypes(),
+        [&] {
+          Vec<Value> found = body(at(k, first), own, {true});
+          if (others.empty()) return found;
+          llvm::append_range(found, choose(
+                                        compare(arith::CmpIPredicate::slt, next), others.getTypes(),
+                                        [&] { return present(k, others, first + 1); },
+                                        [&] { return Vec<Value>(others); }));
+          return found;
+        },
+        [&] {
+          Vec<Value> found = body(at(k, first), own, {false});
+          llvm::append_range(found, others);
+          return found;
+        });
+  };
+  return alongLine(from, to, chains * lanes, line, std::move(carried),
+                   [&](Value k, ValueRange old, Mode mode) {
+                     if (mode.inside || !line.end || !inParts || chains == 1) return all(k, old, mode);
+                     if (!line.inside) return present(k, old, 0);
+                     return choose(
+                         line.inside, old.getTypes(), [&] { return present(k, old, 0); },
+                         [&] { return all(k, old, mode); });
+                   });
+}
+
 void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &part,
                                  LineResults reduce) {
   auto shape = tile::tileType(input).getShape();
@@ -233,6 +291,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       sum = finished(sum, line);
     return sums;
   };
+  const bool inParts = !computesFunction(input); // else a vector is too much code to be repeated
   auto row = [&](Indices at, const Line &line) {
     Value result;
     auto join = [&](Value scalar) { result = result ? fold(result, scalar) : scalar; };
@@ -241,14 +300,11 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       int64_t step = ways * rowLanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
       Vec<Value> sums(ways, start(rowLanes));
-      sums =
-          alongLine(done, done + count * step, step, line, sums, [&](Value k, ValueRange carried, Mode mode) {
-            Vec<Value> next;
-            for (int64_t w = 0; w < ways; ++w)
-              next.push_back(
-                  fold(carried[w], evaluate(input, elementAt(at, axis, k, w * rowLanes), rowLanes, mode)));
-            return next;
-          });
+      sums = alongChains(done, done + count * step, ways, rowLanes, line, inParts, sums,
+                         [&](Value k, ValueRange sum, Mode mode) {
+                           Value x = evaluate(input, elementAt(at, axis, k, 0), rowLanes, mode);
+                           return Vec<Value>{fold(sum[0], x)};
+                         });
       joinChains(sums, 1);
       join(foldLanes(kind, isUnsigned, sums[0]));
       done += count * step;
@@ -292,37 +348,39 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     return neutral(kind, isUnsigned, vectorOf(type.getElementType(), width));
   };
 
-  // Carries each of `best` along [from, to).
-  auto search = [&](Vec<Best> best, int64_t from, int64_t to, int64_t step, const Line &line,
-                    llvm::function_ref<Best(Value k, size_t i, Mode mode)> read) {
-    Vec<Value> carried;
+  auto parts = [](ArrayRef<Best> best) {
+    Vec<Value> values;
     for (Best b : best)
-      carried.append({b.value, b.position});
-    carried = alongLine(from, to, step, line, carried, [&](Value k, ValueRange old, Mode mode) {
-      Vec<Value> next;
-      for (size_t i = 0; i < old.size(); i += 2) {
-        Best x = read(k, i / 2, mode);
-        Best chosen = choose(better(op, x.value, old[i]), x, {old[i], old[i + 1]});
-        next.append({chosen.value, chosen.position});
-      }
-      return next;
-    });
-    for (auto [i, b] : llvm::enumerate(best))
-      b = {carried[2 * i], carried[2 * i + 1]};
+      values.append({b.value, b.position});
+    return values;
+  };
+  auto joined = [](ArrayRef<Value> values) {
+    Vec<Best> best;
+    for (size_t i = 0; i < values.size(); i += 2)
+      best.push_back({values[i], values[i + 1]});
     return best;
+  };
+  auto next = [&](Best x, Value value, Value position) {
+    Best chosen = choose(better(op, x.value, value), x, {value, position});
+    return Vec<Value>{chosen.value, chosen.position};
   };
   auto columns = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
     Vec<Best> best;
     for (int64_t width : widths)
       best.push_back({start(width), zeroOf(VectorType::get({width}, b_.getI32Type()))});
-    best = search(best, 0, n, 1, line, [&](Value k, size_t i, Mode mode) {
+    best = joined(alongLine(0, n, 1, line, parts(best), [&](Value k, ValueRange old, Mode mode) {
       Value position = arith::IndexCastOp::create(b_, b_.getI32Type(), k);
-      int64_t offset = static_cast<int64_t>(i) * lanes;
-      return Best{evaluate(input, elementAt(at, axis, k, offset), widths[i], mode),
-                  splat(position, widths[i])};
-    });
+      Vec<Value> found;
+      for (size_t i = 0; i < widths.size(); ++i) {
+        int64_t offset = static_cast<int64_t>(i) * lanes;
+        Best x{evaluate(input, elementAt(at, axis, k, offset), widths[i], mode), splat(position, widths[i])};
+        found.append(next(x, old[2 * i], old[2 * i + 1]));
+      }
+      return found;
+    }));
     return llvm::map_to_vector(best, [](Best b) { return b.position; });
   };
+  const bool inParts = !computesFunction(input);
   auto row = [&](Indices at, const Line &line) {
     Best result{};
     auto join = [&](Best b) {
@@ -341,14 +399,15 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     for (int64_t ways : {4, 1}) {
       int64_t step = ways * lanes, count = (n - done) / step;
       if (!count || (ways > 1 && count < 2)) continue;
-      auto read = [&](Value k, size_t w, Mode mode) {
-        Vec<Value> index = elementAt(at, axis, k, static_cast<int64_t>(w) * lanes);
-        return Best{evaluate(input, index, lanes, mode), laneIndices(index.back(), lanes)};
-      };
       Vec<Best> best;
       for (int64_t w = 0; w < ways; ++w)
         best.push_back({start(lanes), laneIndices(constant(done + w * lanes), lanes)});
-      best = search(best, done, done + count * step, step, line, read);
+      best = joined(alongChains(done, done + count * step, ways, lanes, line, inParts, parts(best),
+                                [&](Value k, ValueRange old, Mode mode) {
+                                  Vec<Value> index = elementAt(at, axis, k, 0);
+                                  Best x{evaluate(input, index, lanes, mode), laneIndices(k, lanes)};
+                                  return next(x, old[0], old[1]);
+                                }));
       for (size_t left = best.size(); left > 1; left /= 2)
         for (size_t i = 0; i < left / 2; ++i)
           best[i] = pick(best[i], best[i + left / 2]);
