@@ -24,6 +24,10 @@ using namespace tessera::tile;
 
 namespace {
 
+/// Sums of a lane: half of the registers that a lane of an NVIDIA GPU can have. With more, they would be
+/// spilled to memory, and the code, which is unrolled, takes long to compile.
+constexpr int64_t kMostSums = 128;
+
 class AssignLayouts : public impl::TileAssignLayoutsBase<AssignLayouts> {
 public:
   using impl::TileAssignLayoutsBase<AssignLayouts>::TileAssignLayoutsBase;
@@ -67,7 +71,8 @@ private:
     std::optional<DType> dtype = dtypeOfOperand(mma);
     for (const layout::Fragment *row : rows_)
       if (dtype && row->multiplies(*dtype) &&
-          parseDType(row->accumulator) == dtypeOfMemory(result.getElementType()))
+          parseDType(row->accumulator) == dtypeOfMemory(result.getElementType()) &&
+          mnk[0] * mnk[1] <= kMostSums * warps * row->layout(layout::Operand::C).lanes())
         if (std::optional<layout::WarpGrid> grid = divide(*row, mnk))
           return FragmentAttr::get(&getContext(), row->m, row->n, row->k,
                                    StringAttr::get(&getContext(), row->name), {grid->m, grid->n});

@@ -82,7 +82,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
   let description = [{
     A product gets the first of the target's instructions that multiplies its dtype, into f32, and divides its tile among
-    the warps. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
+    the warps, with at most 128 sums for a lane. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
     `tile.convert` connects them with tiles in memory. Operands stay in memory. Sums of a profile with fixed reductions
     (`strict`) have an order that instructions do not keep; those products are left to multiply-adds.
   }];

@@ -60,6 +60,27 @@ tile.kernel @others(%x: !tile.view<64x64xf32>, %y: !tile.view<16x16xbf16>, %o: !
   tile.return
 }
 
+// 256 sums for each lane are too many; 128 are not.
+// CHECK-LABEL: tile.kernel @large
+// CHECK: tile.mma {{.*}} : tensor<256x16xbf16>, tensor<16x256xbf16>, tensor<256x256xf32>{{$}}
+// CHECK: tile.mma {{.*}} : tensor<128x256xbf16>, tensor<256x256xbf16>, tensor<128x256xf32, #
+tile.kernel @large(%x: !tile.view<256x256xbf16>, %o: !tile.view<256x256xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["256", "256"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["256", "256"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<256x256xf32>
+  %w = arith.constant dense<0.0> : tensor<128x256xf32>
+  %a = tile.load %x[%c0, %c0] extents [256, 16] : !tile.view<256x256xbf16> -> tensor<256x16xbf16>
+  %b = tile.load %x[%c0, %c0] extents [16, 256] : !tile.view<256x256xbf16> -> tensor<16x256xbf16>
+  %p = tile.mma %a, %b, %z : tensor<256x16xbf16>, tensor<16x256xbf16>, tensor<256x256xf32>
+  tile.store %p, %o[%c0, %c0] extents [256, 256] : tensor<256x256xf32>, !tile.view<256x256xf32>
+  %c = tile.load %x[%c0, %c0] extents [128, 256] : !tile.view<256x256xbf16> -> tensor<128x256xbf16>
+  %d = tile.load %x[%c0, %c0] extents [256, 256] : !tile.view<256x256xbf16> -> tensor<256x256xbf16>
+  %q = tile.mma %c, %d, %w : tensor<128x256xbf16>, tensor<256x256xbf16>, tensor<128x256xf32>
+  tile.store %q, %o[%c0, %c0] extents [128, 256] : tensor<128x256xf32>, !tile.view<256x256xf32>
+  tile.return
+}
+
 // Another operation reads the variable: the sum goes through memory at each step.
 // CHECK-LABEL: tile.kernel @scaled
 // CHECK: scf.for {{.*}} -> (tensor<64x64xf32>)
