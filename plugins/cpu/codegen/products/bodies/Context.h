@@ -29,7 +29,7 @@ template <class Each> inline void forRuns(const Problem &p, int64_t begin, int64
 template <class T>
 using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T *b, int64_t strideB, T *c,
                              int64_t strideC, int64_t last, int64_t fresh);
-template <class T> using MicroKernels = MicroKernel<T>[kMaxRows][kMaxVectors];
+template <class T> using MicroKernels = MicroKernel<T>[kMaxVectors][kMaxRows];
 
 /// The operands at one batch index. Lives for one call of a body.
 template <class T> class Context {
@@ -46,9 +46,23 @@ public:
     a = static_cast<const T *>(p.a), b = static_cast<const T *>(p.b), c = static_cast<T *>(p.c);
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
       const int64_t at = batch % p.batchExtent[axis];
+      at_[axis] = at;
       batch /= p.batchExtent[axis];
       a += at * p.batchA[axis], b += at * p.batchB[axis];
       if (c) c += at * p.batchC[axis];
+    }
+  }
+
+  /// Goes on to the next batch index, without a division.
+  void next() {
+    ++batch_;
+    for (int64_t axis = p.batchAxes; axis-- > 0;) {
+      const bool wraps = ++at_[axis] == p.batchExtent[axis];
+      const int64_t step = wraps ? 1 - p.batchExtent[axis] : 1;
+      a += step * p.batchA[axis], b += step * p.batchB[axis];
+      if (c) c += step * p.batchC[axis];
+      if (!wraps) return;
+      at_[axis] = 0;
     }
   }
 
@@ -69,7 +83,7 @@ public:
 
 private:
   uint8_t *epilogueScratch_;
-  int64_t batch_ = 0;
+  int64_t batch_ = 0, at_[kMostBatchAxes]; // the index, and along each axis
 };
 
 } // namespace

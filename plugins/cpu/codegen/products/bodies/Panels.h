@@ -91,10 +91,10 @@ private:
       const int64_t width = least(kWidth, columns - j), vectors = ceilDiv(width, kLanes<T>);
       const int64_t last = width - (vectors - 1) * kLanes<T>;
       // Blocks of about the same number of rows.
-      int64_t blocks = ceilDiv(r1 - r0, kMaxRows);
+      int64_t blocks = ceilDiv(r1 - r0, rowsOf(vectors));
       for (int64_t r = r0; r < r1; --blocks) {
         const int64_t height = ceilDiv(r1 - r, blocks);
-        kernels_[height - 1][vectors - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
+        kernels_[vectors - 1][height - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
                                           b, strideB, c + (r - r0) * strideC + j, strideC, last, k == 0);
         r += height;
       }

@@ -45,6 +45,8 @@ private:
         lines<Lines>(a, k, c0, least(p_.columns, c0 + p_.blockColumns), x_.panel + i * resultsOfBlock);
       }
     };
+    for (int64_t i = 0; i < count * resultsOfBlock; ++i)
+      x_.panel[i] = 0;
     int64_t k = 0;
     for (; k + kLines <= p_.depth; k += kLines)
       block.template operator()<kLines>(k);
@@ -68,12 +70,12 @@ private:
                   ahead = k + 2 * Lines <= p_.depth ? Lines * p_.strideB : 0;
     int64_t j = 0;
     for (; j + kVectors * lanes <= columns; j += kVectors * lanes)
-      vectors<Lines, kVectors>(a, k == 0, b + j, ahead, c + j, strideC);
+      vectors<Lines, kVectors>(a, b + j, ahead, c + j, strideC);
     for (; j + lanes <= columns; j += lanes)
-      vectors<Lines, 1>(a, k == 0, b + j, ahead, c + j, strideC);
+      vectors<Lines, 1>(a, b + j, ahead, c + j, strideC);
     for (; j < columns; ++j)
       for (int64_t r = 0; r < p_.rows; ++r) {
-        T sum = k == 0 ? T(0) : c[r * strideC + j];
+        T sum = c[r * strideC + j];
         for (int i = 0; i < Lines; ++i)
           sum = __builtin_elementwise_fma(a[r * Lines + i], b[i * p_.strideB + j], sum);
         c[r * strideC + j] = sum;
@@ -81,8 +83,7 @@ private:
   }
 
   template <int Lines, int Vectors>
-  [[gnu::always_inline]] void vectors(const T *a, bool isFirst, const T *b, int64_t ahead, T *c,
-                                      int64_t strideC) {
+  [[gnu::always_inline]] void vectors(const T *a, const T *b, int64_t ahead, T *c, int64_t strideC) {
     Vector<T> line[Lines][Vectors];
     for (int i = 0; i < Lines; ++i)
       for (int v = 0; v < Vectors; ++v) {
@@ -92,7 +93,7 @@ private:
     for (int64_t r = 0; r < p_.rows; ++r, a += Lines, c += strideC) {
       Vector<T> sum[Vectors];
       for (int v = 0; v < Vectors; ++v)
-        sum[v] = isFirst ? Vector<T>{} : load(c + v * kLanes<T>);
+        sum[v] = load(c + v * kLanes<T>);
       for (int i = 0; i < Lines; ++i) {
         const Vector<T> all = a[i] - Vector<T>{};
         for (int v = 0; v < Vectors; ++v)

@@ -9,10 +9,14 @@ namespace {
 
 #ifdef __AVX512F__
 constexpr int kVectorBytes = 64, kMaxVectors = 4;
+constexpr int64_t kRows[] = {16, 8, 6, 6};
 #else
 constexpr int kVectorBytes = 32, kMaxVectors = 2;
+constexpr int64_t kRows[] = {6, 6};
 #endif
-constexpr int kMaxRows = 6; // of a micro-kernel
+constexpr int kMaxRows = int(kRows[0]);
+/// The most rows of a micro-kernel of so many vectors.
+constexpr int64_t rowsOf(int64_t vectors) { return kRows[vectors - 1]; }
 
 template <class T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
 template <class T> using Vector __attribute__((vector_size(kVectorBytes))) = T;

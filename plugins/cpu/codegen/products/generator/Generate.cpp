@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "plugins/cpu/codegen/products/generator/MicroKernels.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,7 +48,7 @@ bool generate(const Level &level, const std::string &folder) {
   };
   target.prepare = prepare;
   target.passes = kPasses;
-  for (const Family &family : families(level)) {
+  for (const Family &family : families()) {
     auto module = microKernels(context, level, family);
     if (!module) return false;
     auto object = emit::emitFile(*module, target, llvm::CodeGenFileType::ObjectFile);
@@ -68,6 +69,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "usage: product-kernels LEVEL FOLDER\n";
     return 2;
   }
+  const char *options[] = {argv[0], "--disable-lsr"};
+  llvm::cl::ParseCommandLineOptions(2, options);
   initializeOnce();
   for (const Level &level : levels())
     if (llvm::StringRef(level.name) == argv[1]) return generate(level, argv[2]) ? 0 : 1;

@@ -25,18 +25,17 @@ using namespace mlir;
 namespace tessera::cpu::product {
 namespace {
 
-/// Returns the steps of k in one iteration: enough to hide the loop's own instructions, few enough that no
-/// address is spilled (a block of one vector has as many rows of A as others and less to do for each).
-constexpr int64_t unrollOf(int64_t vectors) { return vectors == 1 ? 2 : 4; }
+/// Steps of k in one iteration: enough to hide the loop's own instructions.
+constexpr int64_t kUnroll = 2;
 
-constexpr Level kLevels[] = {{"v3", "x86-64-v3", "", 32}, {"v4", "x86-64-v4", "", 64}};
+// Sums, a row of B and a broadcast element of A stay in registers: 16 of them on v3, 32 on v4. Six rows of A
+// fit the ways of a first-level cache even where their stride is a power of two; blocks of one or two
+// vectors, of narrow products, need more rows to keep the multipliers busy. bodies/Vectors.h has the same
+// numbers.
+constexpr int64_t kRowsV3[] = {6, 6}, kRowsV4[] = {16, 8, 6, 6};
+constexpr Level kLevels[] = {{"v3", "x86-64-v3", "", 32, kRowsV3}, {"v4", "x86-64-v4", "", 64, kRowsV4}};
 
-// Sixteen registers hold 6 x 2 sums, a row of B and a broadcast element of A; 32 hold 6 x 4. Six rows of A
-// fit the ways of a first-level cache even where their stride is a power of two.
-constexpr Family kV3[] = {
-    {"f32", 4, false, 6, 2}, {"f32", 4, true, 6, 2}, {"f64", 8, false, 6, 2}, {"f64", 8, true, 6, 2}};
-constexpr Family kV4[] = {
-    {"f32", 4, false, 6, 4}, {"f32", 4, true, 6, 4}, {"f64", 8, false, 6, 4}, {"f64", 8, true, 6, 4}};
+constexpr Family kFamilies[] = {{"f32", 4, false}, {"f32", 4, true}, {"f64", 8, false}, {"f64", 8, true}};
 
 /// Emits one micro-kernel.
 class Emitter {
@@ -57,7 +56,10 @@ public:
     f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
     b_.setInsertionPointToStart(f.addEntryBlock());
     auto in = f.getArguments();
-    a_ = in[1], strideA_ = in[2], b0_ = in[3], strideB_ = in[4], c_ = in[5], strideC_ = in[6];
+    c_ = in[5];
+    auto inBytes = [&](Value stride) { return times(stride, integer(family_.bytes)); };
+    strideA_ = multiples(inBytes(in[2]), family_.transposed ? 2 : rows_);
+    strideB_ = multiples(inBytes(in[4]), 4), strideC_ = multiples(inBytes(in[6]), rows_);
     mask_ = lanesBelow(in[7]);
     Value zero = integer(0);
     Value isFresh = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, in[8], zero);
@@ -72,13 +74,12 @@ public:
       forBlock([&](int64_t r, int64_t v) { loaded.push_back(load(addressOfC(r, v), v)); });
       scf::YieldOp::create(b_, loaded);
     }
-    // Whole iterations, then the steps that are left.
-    Value whole = arith::AndIOp::create(b_, in[0], integer(-unrollOf(vectors_)));
-    SmallVector<Value> sums(start.getResults());
-    sums = loop(zero, whole, unrollOf(vectors_), sums);
-    sums = loop(whole, in[0], 1, sums);
-    size_t i = 0;
-    forBlock([&](int64_t r, int64_t v) { store(addressOfC(r, v), v, sums[i++]); });
+    SmallVector<Value> state = {in[0], in[1], in[3]};
+    llvm::append_range(state, start.getResults());
+    loop(kUnroll, state);
+    loop(1, state);
+    size_t i = 3;
+    forBlock([&](int64_t r, int64_t v) { store(addressOfC(r, v), v, state[i++]); });
     func::ReturnOp::create(b_);
   }
 
@@ -102,16 +103,27 @@ private:
     Value end = vector::BroadcastOp::create(b_, type, narrow);
     return arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, lane, end);
   }
-  Value address(Value base, Value elements) {
-    return LLVM::GEPOp::create(b_, pointer_, element_, base, ArrayRef<LLVM::GEPArg>{elements});
+  /// Returns the odd multiples of a stride below `count`.
+  SmallVector<Value> multiples(Value stride, int64_t count) {
+    SmallVector<Value> out;
+    for (int64_t n = 1; n < std::max<int64_t>(count, 2); n += 2)
+      out.push_back(times(stride, integer(n)));
+    return out;
+  }
+  /// Returns the address `n` strides after `base`: an odd multiple times a power of two, the scale of an
+  /// address.
+  Value multiple(Value base, ArrayRef<Value> odd, int64_t n) {
+    if (n == 0) return base;
+    const int64_t scale = n & -n;
+    auto type = LLVM::LLVMArrayType::get(b_.getI8Type(), static_cast<unsigned>(scale));
+    return LLVM::GEPOp::create(b_, pointer_, type, base,
+                               ArrayRef<LLVM::GEPArg>{odd[static_cast<size_t>(n / scale / 2)]});
   }
   Value offset(Value base, int64_t elements) {
     return LLVM::GEPOp::create(b_, pointer_, element_, base,
                                ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(elements)});
   }
-  Value addressOfC(int64_t r, int64_t v) {
-    return offset(address(c_, times(strideC_, integer(r))), v * lanes_);
-  }
+  Value addressOfC(int64_t r, int64_t v) { return offset(multiple(c_, strideC_, r), v * lanes_); }
   /// Only the last vector has columns that do not exist.
   Value load(Value from, int64_t v) {
     const auto alignment = static_cast<unsigned>(family_.bytes);
@@ -129,30 +141,39 @@ private:
                                   b_.getI32IntegerAttr(static_cast<int32_t>(alignment)));
   }
 
-  SmallVector<Value> loop(Value from, Value end, int64_t steps, ArrayRef<Value> sums) {
-    auto loop = scf::ForOp::create(b_, from, end, integer(steps), sums);
+  /// Repeats `steps` steps of k while the count of those that are left is at least that. `state` is the
+  /// count, the addresses of A and B, and the sums. One address of each operand moves: those of the other
+  /// rows differ from it by multiples of the stride, which instructions of x86 add.
+  void loop(int64_t steps, SmallVector<Value> &state) {
+    auto loop = scf::WhileOp::create(b_, ValueRange(state).getTypes(), state);
     OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> next(loop.getRegionIterArgs());
+    SmallVector<Location> locations(state.size(), b_.getLoc());
+    Block *before = b_.createBlock(&loop.getBefore(), {}, ValueRange(state).getTypes(), locations);
+    Value more = arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, before->getArgument(0), integer(steps));
+    scf::ConditionOp::create(b_, more, before->getArguments());
+    Block *body = b_.createBlock(&loop.getAfter(), {}, ValueRange(state).getTypes(), locations);
+    SmallVector<Value> next(body->getArguments());
     for (int64_t u = 0; u < steps; ++u)
-      step(u == 0 ? loop.getInductionVar() : plus(loop.getInductionVar(), integer(u)), next);
+      step(u, next);
+    next[0] = plus(next[0], integer(-steps));
+    next[1] = family_.transposed ? multiple(next[1], strideA_, steps) : offset(next[1], steps);
+    next[2] = multiple(next[2], strideB_, steps);
     scf::YieldOp::create(b_, next);
-    return SmallVector<Value>(loop.getResults());
+    state.assign(loop.getResults().begin(), loop.getResults().end());
   }
 
-  void step(Value k, MutableArrayRef<Value> sums) {
-    Value row = address(b0_, times(k, strideB_));
+  void step(int64_t u, MutableArrayRef<Value> state) {
+    Value row = multiple(state[2], strideB_, u);
     SmallVector<Value> line;
     for (int64_t v = 0; v < vectors_; ++v)
       line.push_back(load(offset(row, v * lanes_), v));
-    Value column = family_.transposed ? address(a_, times(k, strideA_)) : Value();
     for (int64_t r = 0; r < rows_; ++r) {
-      Value from =
-          family_.transposed ? offset(column, r) : address(address(a_, times(strideA_, integer(r))), k);
+      Value from = family_.transposed ? offset(multiple(state[1], strideA_, u), r)
+                                      : offset(multiple(state[1], strideA_, r), u);
       Value x = LLVM::LoadOp::create(b_, element_, from);
       Value all = vector::BroadcastOp::create(b_, vector_, x);
       for (int64_t v = 0; v < vectors_; ++v) {
-        Value &sum = sums[static_cast<size_t>(r * vectors_ + v)];
+        Value &sum = state[static_cast<size_t>(3 + r * vectors_ + v)];
         sum = math::FmaOp::create(b_, all, line[static_cast<size_t>(v)], sum);
       }
     }
@@ -164,7 +185,8 @@ private:
   Type element_;
   VectorType vector_;
   Type pointer_;
-  Value a_, strideA_, b0_, strideB_, c_, strideC_, mask_;
+  Value c_, mask_;
+  SmallVector<Value> strideA_, strideB_, strideC_; // odd multiples, in bytes
 };
 
 LogicalResult toLlvm(ModuleOp module) {
@@ -188,9 +210,7 @@ LogicalResult toLlvm(ModuleOp module) {
 
 ArrayRef<Level> levels() { return kLevels; }
 
-ArrayRef<Family> families(const Level &level) {
-  return level.vectorBytes == 64 ? ArrayRef(kV4) : ArrayRef(kV3);
-}
+ArrayRef<Family> families() { return kFamilies; }
 
 std::string microKernelName(const Family &family, int64_t rows, int64_t vectors) {
   return std::string("tsr.mk.") + family.dtype + (family.transposed ? ".t." : ".n.") + std::to_string(rows) +
@@ -201,9 +221,9 @@ OwningOpRef<ModuleOp> microKernels(MLIRContext &context, const Level &level, con
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                       math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (int64_t rows = 1; rows <= family.rows; ++rows)
-    for (int64_t vectors = 1; vectors <= family.vectors; ++vectors)
-      Emitter(*module, level, family, rows, vectors).emit();
+  for (auto [before, most] : llvm::enumerate(level.rows))
+    for (int64_t rows = 1; rows <= most; ++rows)
+      Emitter(*module, level, family, rows, static_cast<int64_t>(before) + 1).emit();
   if (failed(toLlvm(*module))) return {};
   return module;
 }

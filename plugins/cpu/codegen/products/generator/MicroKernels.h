@@ -14,21 +14,21 @@ struct Level {
   const char *cpu;      // LLVM's name
   const char *features; // beyond those of the CPU
   int64_t vectorBytes;
+  /// The most rows of blocks of one vector, of two, ...; there is a block for each number of rows up to it.
+  llvm::ArrayRef<int64_t> rows;
 };
 
-/// One family: the register blocks of one dtype, from 1 x 1 up to `rows` x `vectors`.
+/// One family: the register blocks of one dtype.
 struct Family {
   const char *dtype; // "f32", "f64"
   int64_t bytes;     // of an element
   /// Whether A is read as it is stored ([M, K]: neighbours along k) or transposed ([K, M]: neighbours along
   /// the rows).
   bool transposed;
-  int64_t rows, vectors;
 };
 
 llvm::ArrayRef<Level> levels();
-/// The families of a level. A new micro-kernel is a row of this table.
-llvm::ArrayRef<Family> families(const Level &);
+llvm::ArrayRef<Family> families();
 
 /// Returns "tsr.mk.f32.n.6x4": the symbol of a block of 6 rows by 4 vectors, A not transposed.
 std::string microKernelName(const Family &, int64_t rows, int64_t vectors);

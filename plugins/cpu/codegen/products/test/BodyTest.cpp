@@ -2,12 +2,14 @@
 // between guard pages, results that are poisoned first, with and without an epilogue. argv: one shared object
 // per level.
 #include "plugins/cpu/codegen/products/Problem.h"
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -27,26 +29,33 @@ bool runs(const std::string &level) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/// Elements at the end of a mapping whose neighbours cannot be accessed, so that an access outside faults.
-template <class T> class Guarded {
+/// Whole pages whose neighbours cannot be accessed, so that an access outside faults.
+class Guarded {
 public:
-  explicit Guarded(size_t count, bool atEnd = true) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t bytes = count * sizeof(T), whole = (bytes + page - 1) / page * page;
-    size_ = whole + 2 * page;
+  explicit Guarded(size_t bytes) : size_(bytes + 2 * page()) {
     base_ = static_cast<char *>(mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (whole) mprotect(base_ + page, whole, PROT_READ | PROT_WRITE);
-    data = reinterpret_cast<T *>(base_ + page + (atEnd ? whole - bytes : 0));
+    if (bytes) mprotect(base_ + page(), bytes, PROT_READ | PROT_WRITE);
   }
   Guarded(const Guarded &) = delete;
   Guarded &operator=(const Guarded &) = delete;
   ~Guarded() { munmap(base_, size_); }
-  T *data;
+  char *data() const { return base_ + page(); }
+  static size_t page() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 private:
   char *base_;
   size_t size_;
 };
+
+/// Returns `count` elements at the beginning or the end of guarded pages. Pages are kept for the next check
+/// of an operand of this size, because new ones take most of a check's time.
+template <class T> T *guarded(char operand, int64_t count, bool atEnd) {
+  static std::map<std::pair<char, size_t>, Guarded> kept;
+  const size_t bytes = static_cast<size_t>(count) * sizeof(T);
+  const size_t whole = (bytes + Guarded::page() - 1) / Guarded::page() * Guarded::page();
+  char *data = kept.try_emplace({operand, whole}, whole).first->second.data();
+  return reinterpret_cast<T *>(data + (atEnd ? whole - bytes : 0));
+}
 
 struct Case {
   int64_t rows, columns, depth;
@@ -93,6 +102,26 @@ template <class X, class Y, class T> T dot(X x, Y y, int64_t depth, int64_t lane
   return sum;
 }
 
+/// The right results, in rows of `columns`: what a chain or a dot per element gives. Bodies run only where
+/// there is FMA, and std::fma would be a call without it.
+template <class T>
+[[gnu::target("avx2,fma")]] std::vector<T> referenceOf(const std::vector<T> &a, const std::vector<T> &b,
+                                                       int64_t rows, int64_t columns, int64_t depth,
+                                                       bool isDot, int64_t lanes) {
+  std::vector<T> out(static_cast<size_t>(rows * columns), T(0));
+  for (int64_t r = 0; r < rows; ++r) {
+    const T *line = a.data() + r * depth;
+    T *sums = out.data() + r * columns;
+    for (int64_t k = 0; k < depth && !isDot; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        sums[j] = std::fma(line[k], b[static_cast<size_t>(k * columns + j)], sums[j]);
+    for (int64_t j = 0; j < columns && isDot; ++j)
+      sums[j] = dot([&](int64_t k) { return line[k]; },
+                    [&](int64_t k) { return b[static_cast<size_t>(k * columns + j)]; }, depth, lanes, T(0));
+  }
+  return out;
+}
+
 template <class T>
 void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd) {
   const int64_t strideA = (transA ? x.rows : x.depth) + x.extraA,
@@ -102,65 +131,70 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     return rows ? std::max<int64_t>(0, rows * stride - extra) : 0;
   };
   const int64_t eachA = rowsA * strideA, eachB = rowsB * strideB, strideC = x.columns + x.extraC;
-  Guarded<T> a(static_cast<size_t>(extent(rowsA * x.batch, strideA, x.extraA)), atEnd);
-  Guarded<T> b(static_cast<size_t>(extent(rowsB * x.batch, strideB, x.extraB)), atEnd);
-  Guarded<T> c(static_cast<size_t>(extent(x.rows * x.batch, strideC, x.extraC)), atEnd);
-  std::mt19937 random(static_cast<unsigned>(x.rows * 131 + x.columns * 17 + x.depth));
-  std::uniform_real_distribution<T> draw(-1, 1);
-  for (int64_t i = 0; i < extent(rowsA * x.batch, strideA, x.extraA); ++i)
-    a.data[i] = draw(random);
-  for (int64_t i = 0; i < extent(rowsB * x.batch, strideB, x.extraB); ++i)
-    b.data[i] = draw(random);
+  const int64_t countA = extent(rowsA * x.batch, strideA, x.extraA),
+                countB = extent(rowsB * x.batch, strideB, x.extraB),
+                countC = extent(x.rows * x.batch, strideC, x.extraC);
+  T *a = guarded<T>('a', countA, atEnd), *b = guarded<T>('b', countB, atEnd),
+    *c = guarded<T>('c', countC, atEnd);
+  std::minstd_rand random(static_cast<unsigned>(x.rows * 131 + x.columns * 17 + x.depth));
+  auto draw = [&] { return static_cast<T>(random()) / static_cast<T>(1 << 30) - T(1); };
+  for (int64_t i = 0; i < countA; ++i)
+    a[i] = draw();
+  for (int64_t i = 0; i < countB; ++i)
+    b[i] = draw();
   const T poison = std::numeric_limits<T>::signaling_NaN();
-  for (int64_t i = 0; i < extent(x.rows * x.batch, strideC, x.extraC); ++i)
-    c.data[i] = poison;
+  for (int64_t i = 0; i < countC; ++i)
+    c[i] = poison;
 
   Problem p{};
-  p.a = a.data, p.b = b.data, p.c = hasEpilogue ? nullptr : c.data;
+  p.a = a, p.b = b, p.c = hasEpilogue ? nullptr : c;
   p.rows = x.rows, p.columns = x.columns, p.depth = x.depth;
   p.strideA = strideA, p.strideB = strideB, p.strideC = strideC;
   p.blockRows = x.blockRows, p.blockColumns = x.blockColumns;
   p.batchAxes = 1, p.batchExtent[0] = x.batch;
   p.batchA[0] = eachA, p.batchB[0] = eachB, p.batchC[0] = x.rows * strideC;
-  Sink sink{&p, c.data};
+  Sink sink{&p, c};
   uint64_t values[2] = {0, reinterpret_cast<uint64_t>(&sink)};
   p.epilogue = copyBlocks<T>, p.values = values, p.slot = 0, p.epilogueScratch = 64;
   const int64_t scratchBytes =
       64 + kPanelBytes + kRowsOfABytes + resultBytes(x.blockRows, x.blockColumns, sizeof(T));
-  Guarded<uint8_t> scratch(static_cast<size_t>(scratchBytes));
+  auto *scratch = guarded<uint8_t>('s', scratchBytes, true);
   const int64_t programs = x.batch * ((x.rows + x.blockRows - 1) / x.blockRows) *
                            ((x.columns + x.blockColumns - 1) / x.blockColumns);
   // In three ranges, as several threads would.
   for (int64_t i = 0; i < 3; ++i)
-    body(&p, programs * i / 3, programs * (i + 1) / 3, scratch.data);
+    body(&p, programs * i / 3, programs * (i + 1) / 3, scratch);
 
+  const bool isDot =
+      !transA && (x.rows <= 4 || x.columns <= 4) && (transB || (x.columns == 1 && strideB == 1));
+  // The operands are the same in all checks of a case.
+  static std::map<std::array<int64_t, 9>, std::vector<std::vector<T>>> known;
+  std::vector<std::vector<T>> &right =
+      known[{x.rows, x.columns, x.depth, x.extraA, x.extraB, x.batch, transA, transB, isDot ? lanes : 0}];
+  for (auto q = static_cast<int64_t>(right.size()); q < x.batch; ++q) {
+    std::vector<T> ofA, ofB; // as [M, K] and [K, N], without gaps
+    for (int64_t r = 0; r < x.rows; ++r)
+      for (int64_t k = 0; k < x.depth; ++k)
+        ofA.push_back(a[q * eachA + (transA ? k * strideA + r : r * strideA + k)]);
+    for (int64_t k = 0; k < x.depth; ++k)
+      for (int64_t j = 0; j < x.columns; ++j)
+        ofB.push_back(b[q * eachB + (transB ? j * strideB + k : k * strideB + j)]);
+    right.push_back(referenceOf(ofA, ofB, x.rows, x.columns, x.depth, isDot, lanes));
+  }
   for (int64_t q = 0; q < x.batch; ++q)
     for (int64_t r = 0; r < x.rows; ++r)
       for (int64_t j = 0; j < x.columns; ++j) {
-        auto ofA = [&](int64_t k) {
-          return a.data[q * eachA + (transA ? k * strideA + r : r * strideA + k)];
-        };
-        auto ofB = [&](int64_t k) {
-          return b.data[q * eachB + (transB ? j * strideB + k : k * strideB + j)];
-        };
-        const bool isDot =
-            !transA && (x.rows <= 4 || x.columns <= 4) && (transB || (x.columns == 1 && strideB == 1));
-        T sum = 0;
-        if (isDot)
-          sum = dot(ofA, ofB, x.depth, lanes, sum);
-        else
-          for (int64_t k = 0; k < x.depth; ++k)
-            sum = std::fma(ofA(k), ofB(k), sum);
-        const T is = c.data[q * x.rows * strideC + r * strideC + j];
-        ASSERT_EQ(std::memcmp(&is, &sum, sizeof sum), 0)
-            << x.rows << "x" << x.columns << "x" << x.depth << " batch " << x.batch << (transA ? " At" : "")
-            << (transB ? " Bt" : "") << (hasEpilogue ? " epilogue" : "") << " at " << q << ", " << r << ", "
-            << j << ": " << is << " instead of " << sum;
+        const T sum = right[static_cast<size_t>(q)][static_cast<size_t>(r * x.columns + j)];
+        const T is = c[q * x.rows * strideC + r * strideC + j];
+        if (std::memcmp(&is, &sum, sizeof sum) != 0)
+          FAIL() << x.rows << "x" << x.columns << "x" << x.depth << " batch " << x.batch
+                 << (transA ? " At" : "") << (transB ? " Bt" : "") << (hasEpilogue ? " epilogue" : "")
+                 << " at " << q << ", " << r << ", " << j << ": " << is << " instead of " << sum;
       }
   // Padding between rows is not written.
   for (int64_t r = 0; r + 1 < x.rows * x.batch; ++r)
     for (int64_t j = x.columns; j < strideC; ++j)
-      ASSERT_TRUE(std::isnan(c.data[r * strideC + j]));
+      if (!std::isnan(c[r * strideC + j])) FAIL() << "padding is written at " << r << ", " << j;
 }
 
 template <class T> void checkAll(const char *dtype, const std::vector<Case> &cases) {
@@ -198,11 +232,13 @@ std::vector<Case> edges() {
         cases.push_back({rows, columns, depth, 1, 3, 2});
   for (int64_t rows : {0, 1, 3, 8, 12, 31, 48, 97})
     cases.push_back({rows, 129, 67, 0, 0, 0, 2});
-  cases.push_back({5, 0, 3});
+  cases.push_back({5, 0, 3}), cases.push_back({0, 5, 3}), cases.push_back({5, 6, 3, 0, 0, 0, 0});
   for (int64_t n : {1, 3, 4, 5}) // vectors and few columns, without gaps
     cases.push_back({n, 131, 77}), cases.push_back({131, n, 77, 0, 0, 0, 2});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
+  for (int64_t rows = 1; rows <= 34; ++rows) // every height of a micro-kernel, of one to four vectors
+    cases.push_back({rows, 5 + rows * 11 % 60, 7, 1, 2, 3, 3});
   return cases;
 }
 std::vector<Case> large() {

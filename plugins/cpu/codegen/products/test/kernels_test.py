@@ -41,7 +41,7 @@ for name in names:
     for function, block in re.findall(r"^[0-9a-f]+ <(tsr\.mk\.[^>]+)>:\n((?:.+\n)*)", text, re.M):
         instructions = [(int(a, 16), t.strip()) for a, t in re.findall(r"^\s*([0-9a-f]+):\s+(.*)$", block, re.M)]
         rows, vectors = map(int, re.search(r"(\d+)x(\d+)$", function).groups())
-        multiplies_of_loop = rows * vectors * (2 if vectors == 1 else 4)  # unrollOf in MicroKernels.cpp
+        multiplies_of_loop = rows * vectors * 2  # kUnroll in MicroKernels.cpp
         kernels += 1
         expect(not any(t.startswith("call") for _, t in instructions), f"{function} calls")
         counts = []
