@@ -274,7 +274,54 @@ def k(Q: ts.Tensor["M", 64, ts.{dtype}], K: ts.Tensor["N", 64, ts.{dtype}], V: t
         yield p
 
 
+def batches():
+    """Whole products that a kernel reads or stores in parts: a batch that ends early, results on a diagonal, another loop that stores."""
+    def loops(a, stores):
+        return f"""    for p in ts.tile.parallel(0, P):
+        for m in ts.tile.parallel(0, M, 48):
+            for n in ts.tile.parallel(0, N, 64):
+                acc = ts.tile.zeros((48, 64), ts.f32)
+                for k in ts.tile.range(0, K, 64):
+                    acc = ts.tile.mma({a}, B[p, k:k+64, n:n+64], acc)
+{stores}"""
+    m, k, n = 50, 130, 70
+    a, b = random("f32", (3, m, k), 1), random("f32", (3, k, n), 2)
+    kept = np.full((3, m, n), 7.0)
+    values, bound = a @ b, (k + 2) * 2.0**-23 * (np.abs(a) @ np.abs(b))
+    own, store = "A[p, m:m+48, k:k+64]", "                C[p, m:m+48, n:n+64] = acc\n"
+    head = 'B: ts.Tensor["P", "K", "N", ts.f32]'
+    dims = {"P": 3, "M": m, "K": k, "N": n}
+
+    p = program("mma/batches/a_ends_early", f"""@ts.kernel
+def k(A: ts.Tensor["Q", "M", "K", ts.f32], {head}, C: ts.Tensor["P", "M", "N", ts.f32]):
+{loops(own, store)}""")
+    short = np.concatenate((values[:2], kept[2:]))  # a product that is masked leaves C alone
+    p.run({**dims, "Q": 2}, {"A": ("f32", a[:2]), "B": ("f32", b)}, {"C": want("f32", short, bound=bound, initial=kept)})
+    yield p
+    p = program("mma/batches/c_ends_early", f"""@ts.kernel
+def k(A: ts.Tensor["P", "M", "K", ts.f32], {head}, C: ts.Tensor["Q", "M", "N", ts.f32]):
+{loops(own, store)}""")
+    p.run({**dims, "Q": 2}, {"A": ("f32", a), "B": ("f32", b)}, {"C": want("f32", values[:2], bound=bound[:2])})
+    yield p
+    p = program("mma/batches/diagonal", f"""@ts.kernel
+def k(A: ts.Tensor["P", "M", "K", ts.f32], {head}, C: ts.Tensor["P", "P", "M", "N", ts.f32]):
+{loops(own, store.replace("C[p,", "C[p, p,"))}""")
+    whole, bounds = np.full((3, 3, m, n), 7.0), np.zeros((3, 3, m, n))
+    for i in range(3):
+        whole[i, i], bounds[i, i] = values[i], bound[i]
+    p.run(dims, {"A": ("f32", a), "B": ("f32", b)}, {"C": want("f32", whole, bound=bounds, initial=np.full((3, 3, m, n), 7.0))})
+    yield p
+    p = program("mma/batches/another_loop", f"""@ts.kernel
+def k(A: ts.Tensor["P", "M", "K", ts.f32], {head}, C: ts.Tensor["P", "M", "N", ts.f32], D: ts.Tensor["P", "M", "N", ts.f32]):
+{loops(own, store)}                for j in ts.tile.range(0, 64, 16):
+                    D[p, m:m+48, n+j:n+j+16] = ts.tile.full((48, 16), 7.0, ts.f32)
+""")
+    p.run(dims, {"A": ("f32", a), "B": ("f32", b)}, {"C": want("f32", values, bound=bound), "D": want("f32", kept)})
+    yield p
+
+
 def programs():
+    yield from batches()
     yield from instructions()
     yield from dtypes_and_transposes()
     yield from tiles()

@@ -65,10 +65,11 @@ private:
   std::optional<Operand> operand(Value tile, bool isTransposed, bool isLeft, Value k);
   std::optional<Position> position(Value start);
   bool spansGrid(const Position &, StringRef extent, int64_t step, int64_t &axis);
+  bool isInside(const Position &, StringRef extent);
   bool batch(Operand &, SmallVector<Position> &);
   IndexExpr extentOf(StringRef text);
   bool isExtent(Value v, StringRef text);
-  bool isStored(Value product);
+  bool isStored(scf::ForOp loop);
 
   KernelOp kernel_;
 };
@@ -135,11 +136,17 @@ std::optional<Matcher::Operand> Matcher::operand(Value tile, bool isTransposed, 
   return out.load.getStarts()[out.inner] == k ? std::optional(out) : std::nullopt;
 }
 
+/// Is an index of the batch inside its axis in every program? A body does not look.
+bool Matcher::isInside(const Position &at, StringRef extent) {
+  int64_t axis = -1;
+  return at.axis < 0 ? extentOf(extent).asConstant().value_or(0) > 0 : spansGrid(at, extent, 1, axis);
+}
+
 /// The positions along the axes before the last two.
 bool Matcher::batch(Operand &x, SmallVector<Position> &positions) {
   for (unsigned d = 0; d + 2 < x.load.getStarts().size(); ++d) {
     std::optional<Position> at = position(x.load.getStarts()[d]);
-    if (!at || (at->axis >= 0 && at->step != 1)) return false;
+    if (!at || !isInside(*at, x.param.getDim(d))) return false;
     positions.push_back(*at);
   }
   return true;
@@ -203,18 +210,19 @@ bool Matcher::match(scf::ForOp loop) {
            llvm::count_if(axes, [](int64_t d) { return d >= 0; });
   };
   if (!axesOf(inA, product.batchA) || !axesOf(inB, product.batchB)) return false;
-  if (!isStored(loop.getResult(0))) product.batchC.assign(batchAxes.size(), -1);
+  if (!isStored(loop)) product.batchC.assign(batchAxes.size(), -1);
   return true;
 }
 
 /// Is storing the product all that the kernel does? Then sets where.
-bool Matcher::isStored(Value result) {
+bool Matcher::isStored(scf::ForOp loop) {
+  Value result = loop.getResult(0);
   if (!result.hasOneUse()) return false;
   auto store = dyn_cast<StoreOp>(*result.user_begin());
   auto argument = store ? dyn_cast<BlockArgument>(store.getView()) : BlockArgument();
   if (!argument || store.getValue() != result || store.getFlags() || !store.getLower().empty()) return false;
   for (Operation &op : kernel_.getBody().front().without_terminator())
-    if (&op != store && !isa<scf::ForOp>(op) && !isPure(&op)) return false;
+    if (&op != store && &op != loop && !isPure(&op)) return false;
   ParamAttr param = kernel_.getParam(argument);
   auto view = cast<ViewType>(argument.getType());
   const auto rank = static_cast<unsigned>(view.getRank());
@@ -230,9 +238,13 @@ bool Matcher::isStored(Value result) {
   SmallVector<Position> positions;
   for (unsigned d = 0; d + 2 < rank; ++d) {
     std::optional<Position> at = position(store.getStarts()[d]);
-    if (!at || (at->axis >= 0 && at->step != 1)) return false;
+    if (!at || !isInside(*at, param.getDim(d))) return false;
     positions.push_back(*at);
   }
+  // An axis of the grid may count one axis of C only, as of an operand.
+  if (llvm::count_if(positions, [](const Position &p) { return p.axis >= 0; }) !=
+      static_cast<int64_t>(batchAxes.size()))
+    return false;
   SmallVector<int64_t> axes;
   for (int64_t axis : batchAxes) {
     auto it = llvm::find_if(positions, [&](const Position &p) { return p.axis == axis; });

@@ -59,3 +59,59 @@ tile.kernel @half(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.
   tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
   tile.return
 }
+
+// A body reads every index of the batch, so those of A must not end before the grid.
+#D = #tile.param<name = "A", kind = tensor, dtype = f32, access = read, dims = ["Q", "M", "K"]>
+#Q = #tile.param<name = "Q", kind = dim>
+// CHECK-LABEL: tile.kernel @outside(%A:
+// CHECK: scf.for
+tile.kernel @outside(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %P: index, %Q: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#D, #B, #C, #P, #Q, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %a = tile.load %A[%p, %i, %k] extents [-1, 48, 32] : !tile.view<?x?x?xf32> -> tensor<48x32xf32>
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %a, %b, %acc {trans_b} : tensor<48x32xf32>, tensor<64x32xf32>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  tile.return
+}
+
+// The program also stores in another loop.
+#E = #tile.param<name = "E", kind = tensor, dtype = f32, access = write, dims = ["N"]>
+// CHECK-LABEL: tile.kernel @stores(%ts.product:
+// CHECK-SAME: c = -1 : i64
+// CHECK: scf.for
+tile.kernel @stores(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %E: !tile.view<?xf32>, %P: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A, #B, #C, #E, #P, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %a = tile.load %A[%p, %i, %k] extents [-1, 48, 32] : !tile.view<?x?x?xf32> -> tensor<48x32xf32>
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %a, %b, %acc {trans_b} : tensor<48x32xf32>, tensor<64x32xf32>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  %line = arith.constant dense<7.0> : tensor<32xf32>
+  scf.for %l = %c0 to %N step %c32 {
+    tile.store %line, %E[%l] extents [32] : tensor<32xf32>, !tile.view<?xf32>
+  }
+  tile.return
+}
