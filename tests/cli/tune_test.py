@@ -132,6 +132,15 @@ class Tune(Cli):
         self.assertIn("[E_OPTION_VALUE]", self.tune("--dim", "M=4", "N=4", "--budget", "0", status=1).errors)
         self.assertIn("[E_NO_FILE]", self.call("tune", "--database", self.database).errors)
 
+    def test_options_that_measure_nothing(self):
+        for words in ((self.file, "--list"), ("--list", "--budget", "3"), ("--list", "--merge"), ("--list", "--export"),
+                      ("--merge", self.database, "--json"), ("--export", "--seed", "1")):
+            self.assertIn("[E_OPTION_VALUE]", self.call("tune", *words, "--database", self.database).errors, words)
+        for words in (("--database", self.table), ("--database", self.database, f"--export={self.database}")):
+            result = self.call("tune", self.file, "--dim", "M=4", "N=4", *words)
+            self.assertIn("would be the database and the look-up file", result.errors)
+        self.assertFalse(self.database.exists() or self.table.exists())
+
     def test_an_edited_kernel_falls_back(self):
         self.tuned()
         self.source(add([1, 2048]).replace("ts.tile.parallel(0, M, 1)", "ts.tile.parallel(0, M, 1 if B == 1 else -1)"))

@@ -284,14 +284,34 @@ MaybeError readOptions(const Arguments &args, TuneOptions &out) {
   const std::filesystem::path beside = std::filesystem::path(out.database).replace_extension(".tsrt");
   out.lookUp = args.value("export");
   if (out.lookUp.empty()) out.lookUp = args.has("database") ? beside.string() : tunedPath();
+  if (out.lookUp == out.database)
+    return Error{"E_OPTION_VALUE", fmt::format("{} would be the database and the look-up file", out.database),
+                 "give one of them another name: --database FILE, --export=FILE"};
+  return std::nullopt;
+}
+
+/// Merging, listing and exporting measure nothing. Refuses what only measuring has.
+MaybeError refuseUnused(const Arguments &args) {
+  const bool merges = args.has("merge"), lists = args.has("list") && !merges;
+  const bool exports = args.has("export") && !merges && !lists && args.positional().empty();
+  if (!merges && !lists && !exports) return std::nullopt;
+  const char *mode = merges ? "merge" : lists ? "list" : "export";
+  for (const char *option : {"dim", "in", "scalar", "kernel", "numerics", "budget", "seed",
+                             lists ? "export" : "json", merges ? "list" : "merge"})
+    if (args.has(option))
+      return Error{"E_OPTION_VALUE", fmt::format("--{} and --{} exclude each other", mode, option), ""};
+  if (lists && !args.positional().empty())
+    return Error{"E_OPTION_VALUE", fmt::format("--list takes no file, found {}", args.positional()[0]),
+                 "--database FILE names the database"};
   return std::nullopt;
 }
 
 int tuneMain(const Arguments &args, const std::string &commandLine) {
   TuneOptions options;
   if (auto e = readOptions(args, options)) return fail(*e);
+  if (auto e = refuseUnused(args)) return fail(*e);
   if (args.has("merge")) return mergeFiles(args.positional(), options);
-  if (args.positional().empty() && args.has("list")) return listChoices(options);
+  if (args.has("list")) return listChoices(options);
   if (args.positional().empty() && args.has("export")) return exportOnly(options);
   if (args.positional().size() != 1)
     return fail(Error{"E_NO_FILE",
