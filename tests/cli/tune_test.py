@@ -132,6 +132,11 @@ class Tune(Cli):
         self.assertIn("[E_OPTION_VALUE]", self.tune("--dim", "M=4", "N=4", "--budget", "0", status=1).errors)
         self.assertIn("[E_NO_FILE]", self.call("tune", "--database", self.database).errors)
 
+    def test_a_size_that_fails_leaves_the_choices_before_it(self):
+        result = self.tune("--dim", "M=64", f"N=2048,{10**14}", status=1)
+        self.assertIn("[E_OUT_OF_MEMORY]", result.errors)
+        self.assertIn("B: 2048", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
+
     def test_options_that_measure_nothing(self):
         for words in ((self.file, "--list"), ("--list", "--budget", "3"), ("--list", "--merge"), ("--list", "--export"),
                       ("--merge", self.database, "--json"), ("--export", "--seed", "1")):

@@ -110,15 +110,18 @@ std::string runId() {
   return fmt::format("{}-{}-{}", host, getpid(), std::chrono::system_clock::now().time_since_epoch().count());
 }
 
-/// Estimates each configuration from its metadata. One that does not compile has no estimate; its turn to be
-/// compiled will report why.
+using Clock = std::chrono::steady_clock;
+
+/// Estimates each configuration from its metadata until time is up. One that does not compile has no
+/// estimate; its turn to be compiled will report why.
 void predict(CompilerService &compiler, const Job &job, CompileOptions options, const Binding &binding,
-             int64_t cores, std::vector<Configuration> &configurations) {
+             int64_t cores, Clock::time_point end, std::vector<Configuration> &configurations) {
   double bytes = 0;
   for (const BoundParam &p : binding.params)
     bytes += double(p.bytes);
   const MachineConstants machine = machineConstants(cores, true);
   for (Configuration &c : configurations) {
+    if (Clock::now() >= end) return;
     options.tunables = c.values;
     std::string yaml, why;
     std::vector<Diagnostic> unsaid;
@@ -150,11 +153,13 @@ public:
     if (MaybeError error =
             database_.beginRun(runId(), std::string(hostCpuName()), sysconf(_SC_NPROCESSORS_ONLN)))
       return fail(*error);
-    for (size_t i = 0; i < sizes.size(); ++i)
-      if (int rc = runOne(sizes[i], options_.budget / double(sizes.size()))) return rc;
+    int rc = exitOk; // sizes before one that fails keep their choices
+    for (size_t i = 0; rc == exitOk && i < sizes.size(); ++i)
+      rc = runOne(sizes[i], options_.budget / double(sizes.size()));
     if (MaybeError error = database_.decide()) return fail(*error);
     size_t rows = 0;
     if (MaybeError error = exportRows(database_, options_.lookUp, rows)) return fail(*error);
+    if (rc != exitOk) return rc;
     if (options_.json)
       printJson(Json{{"database", database_.path()}, {"look_up", options_.lookUp}, {"results", results_}});
     else if (!options_.lookUp.empty())
@@ -164,6 +169,10 @@ public:
 
 private:
   int runOne(const std::vector<NamedValue> &sizes, double budget) {
+    const auto start = Clock::now();
+    auto after = [&](double seconds) {
+      return start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    };
     Request request = options_.request;
     request.dims = sizes;
     request.fills = true;
@@ -179,7 +188,10 @@ private:
     const std::string what = fmt::format("tuning {} {}", signature_.kernel, tune::textOf(binding.dims));
     Progress progress(what);
     std::vector<Configuration> configurations = space_;
-    predict(*cachedCompiler(), job_, options, binding, session.device().compute_units, configurations);
+    // A large space must leave time to measure.
+    predict(*cachedCompiler(), job_, options, binding, session.device().compute_units, after(budget / 2),
+            configurations);
+    budget = std::chrono::duration<double>(after(budget) - Clock::now()).count();
     const tune::TuneKey key{tunedKernelOf(signature_), tunedArchOf("cpu"), options.numerics, TESSERA_BUILD_ID,
                             sizeClassOf(binding.dims, isExact_)};
     KernelSubject subject(session, job_.source, options, binding, configurations, isExact_);
