@@ -113,6 +113,8 @@ constexpr CodeText toolCodes[] = {
      "A view of a tensor that begins between elements, or a kernel that promises more than it was given."},
     {"E_EMU_DIVERGENCE", "only a part of the lanes reaches an operation of all of them",
      "Every lane of a block must reach the same barrier, every lane of a warp the same exchange."},
+    {"E_EMU_OPERANDS", "lanes hold different elements where a matrix instruction needs the same ones",
+     "wmma takes each element of A and B twice, from lane l and from lane l + 16."},
     {"E_EMU_DEADLOCK", "lanes wait for each other and none can go on", "The message lists where they wait."},
     {"E_OUTPUT_WRITE", "an output cannot be written",
      "Outputs are written beside their final name and renamed when complete, so the directory must be "
