@@ -474,7 +474,8 @@ class _KernelDecorator:
     @method
     def autotune(self, *, space: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
         """@ts.kernel.autotune(space=dict(BLOCK_M=[64, 128])): a tile kernel with tunables, which the kernel reads as attributes of
-        ts.tile.context(). A call uses the first value of each; k.jit(BLOCK_M=128) compiles for another."""
+        ts.tile.context(). A call uses the first value of each, or those that `tsr tune` found to be faster; k.jit(BLOCK_M=128) compiles
+        for another."""
         values = _space(space)
         return lambda function: _decorate(function, "ts.kernel.autotune", False, space=values)
 
