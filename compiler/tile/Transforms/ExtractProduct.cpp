@@ -262,6 +262,9 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel->hasAttr(kProduct) || kernel.getLanesPerProgram()) return;
+    // The axes of the grid change places, which a program that asks for its number would see; prints and
+    // assertions do.
+    if (kernel.walk([](GroupInfoOp) { return WalkResult::interrupt(); }).wasInterrupted()) return;
     scf::ForOp found;
     std::optional<Matcher> match;
     for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {

@@ -115,3 +115,33 @@ tile.kernel @stores(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !til
   }
   tile.return
 }
+
+// Programs that ask for their numbers keep the grid that they have.
+// CHECK-LABEL: tile.kernel @numbered(%A:
+// CHECK-SAME: grid ["ceildiv(M, 48)", "ceildiv(N, 64)"]
+// CHECK: scf.for
+#I = #tile.param<name = "I", kind = tensor, dtype = i32, access = write, dims = ["L"]>
+#L = #tile.param<name = "L", kind = dim>
+#A2 = #tile.param<name = "A", kind = tensor, dtype = f32, access = read, dims = ["M", "K"]>
+#C2 = #tile.param<name = "C", kind = tensor, dtype = f32, access = write, dims = ["M", "N"]>
+tile.kernel @numbered(%A: !tile.view<?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?xf32>, %I: !tile.view<?xi32>, %M: index, %N: index, %K: index, %L: index) grid ["ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A2, #B, #C2, #I, #M, #N, #K, #L]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %1 = tile.program_id 0 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 1 : index
+  %j = arith.muli %2, %c64 : index
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %a = tile.load %A[%i, %k] extents [48, 32] : !tile.view<?x?xf32> -> tensor<48x32xf32>
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %a, %b, %acc {trans_b} : tensor<48x32xf32>, tensor<64x32xf32>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  %g = tile.group_info group_id : i32
+  tile.store_elem %g, %I[%c0] : i32, !tile.view<?xi32>
+  tile.store %c, %C[%i, %j] extents [48, 64] : tensor<48x64xf32>, !tile.view<?x?xf32>
+  tile.return
+}
