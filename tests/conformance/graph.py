@@ -576,6 +576,8 @@ def updates():
                lambda x, y: {"x": more(x), "result0": g.matmul(g.transposed(x), y), "result1": g.transposed(x)})
     yield case("old-result", xy, "flat, twice = x.reshape(M * N), x + x\nrow_more(x)\nreturn flat, twice * x",
                lambda x, y: {"x": more(x), "result0": flat(x), "result1": g.binary("mul", g.binary("add", x, x), more(x))})
+    yield case("read-before", x, "wide, part = x.astype(ts.f64), x[1:]\none_more(x)\nreturn wide * 2.0, part + part",
+               lambda x: {"x": more(x), "result0": g.binary("mul", g.cast(x, "f64"), g.exact("f64", 2)), "result1": g.moved(lambda v: v[1:], g.binary("add", x, x))})
     yield case("beside", xy, "add_reversed(x, x.reshape(M * N))\nreturn x * 1.0",
                lambda x, y: (lambda t: {"x": t, "result": t})(g.binary("add", x, g.moved(lambda v: v.ravel()[::-1].reshape(v.shape), x))))
 

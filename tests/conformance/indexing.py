@@ -58,6 +58,11 @@ def slices():
     for axis in ("None", "0", "1", "-1", "(0, 2)", "(0, 1, 2)"):
         yield case(f"flip/{axis}", params, f"ts.flip(x, axis={axis})", lambda x, a=eval(axis): np.flip(x, a), SIZES + EMPTY)
     yield case("flip/vector", {"x": (("N",), "i64")}, "ts.flip(x)", lambda x: x[::-1], SIZES + EMPTY[:2])
+    stencil = lambda x: x[:, 1:-1, 1:-1] * 4.0 - x[:, :-2, 1:-1] - x[:, 2:, 1:-1] - x[:, 1:-1, :-2] - x[:, 1:-1, 2:]
+    yield case("slice/stencil", params, "x[:, 1:-1, 1:-1] * 4.0 - x[:, :-2, 1:-1] - x[:, 2:, 1:-1] - x[:, 1:-1, :-2] - x[:, 1:-1, 2:]", stencil,
+               [s for s in SIZES if s["M"] >= 2 and s["N"] >= 2], tolerance=close("f32", 50))
+    yield case("slice/two-groups", params, "(x[:, 1:] - x[:, :-1]) * ts.sum(x[:, 1:], axis=-1, keepdims=True)", lambda x: (x[:, 1:] - x[:, :-1]) * x[:, 1:].sum(-1, keepdims=True),
+               [s for s in SIZES if s["M"] >= 2], tolerance=close("f32", 500))
     for shift, axis in (("3", "None"), ("-2", "1"), ("7", "(0, -1)"), ("(1, -1)", "(1, 2)"), ("(2, 5)", "(0, 0)"), ("0", "1")):
         yield case(f"roll/{shift}/{axis}", params, f"ts.roll(x, {shift}, axis={axis})", lambda x, s=eval(shift), a=eval(axis): np.roll(x, s, a), SIZES + EMPTY)
     yield case("roll/dims", params, "ts.roll(x, (M, -B), (2, 1))", lambda x: np.roll(x, (x.shape[1], -x.shape[0]), (2, 1)), SIZES + EMPTY)

@@ -10,9 +10,10 @@
 // An operation joins the latest group that computes one of its operands, if that group's space accepts it
 // (GroupSpace) and everything else it reads has been computed before that group. Each group is therefore at
 // the point where its last input is known. An operation that only reductions read joins them rather than a
-// product's epilogue, which would have to store it. A cast to a wider type is computed in each group that
-// reads it: loading the narrow tensor is cheaper than storing and loading the wide one. Then elementwise
-// groups of whole tensors are collapsed to one axis, and the target proposes variants of each group.
+// product's epilogue, which would have to store it. A cast to a wider type and a slice are computed in each
+// group that reads them: loading the narrow or larger tensor is cheaper than storing and loading another one.
+// Then elementwise groups of whole tensors are collapsed to one axis, and the target proposes variants of
+// each group.
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/Passes.h"
@@ -39,7 +40,7 @@ struct Node {
   GroupSpace space;
   SmallVector<Operation *> ops;
   bool isGroup = false;
-  llvm::SmallDenseMap<Operation *, Value> casts; // the group's own copies of casts
+  llvm::SmallDenseMap<Operation *, Value> copies; // the group's own, of casts and slices that wait
 };
 
 class GroupFormation {
@@ -52,10 +53,14 @@ public:
 
   LogicalResult run() {
     Block &body = function_.getBody().front();
+    for (auto launch : body.getOps<graph::LaunchOp>())
+      for (OpOperand &operand : launch->getOpOperands())
+        if (launch.writes(operand.getOperandNumber()))
+          overwrittenBy_[graph::storageOf(operand.get())] = launch;
     for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
       if (failed(place(&op))) return failure();
-    for (Operation *cast : casts_)
-      if (cast->use_empty()) cast->erase();
+    for (Operation *op : waiting_)
+      if (op->use_empty()) op->erase();
     b_.setInsertionPoint(body.getTerminator());
     for (Operation *op : uniforms_)
       op->moveBefore(body.getTerminator()); // before the groups that clone them
@@ -88,36 +93,45 @@ private:
            !isa<graph::ReshapeOp, graph::EmptyOp, graph::LaunchOp, GroupOp>(op);
   }
 
-  /// Returns the cast that computes an operand, if it is not part of a group yet.
-  graph::CastOp waitingCast(Value v) const {
-    auto cast = v.getDefiningOp<graph::CastOp>();
-    return cast && casts_.contains(cast) && !nodeOf_.contains(v) ? cast : graph::CastOp();
+  /// Returns the cast or slice that computes an operand, if it is not part of a group yet.
+  Operation *waitingOp(Value v) const {
+    Operation *op = v.getDefiningOp();
+    return op && waiting_.contains(op) && !nodeOf_.contains(v) ? op : nullptr;
   }
 
-  /// A cast to a wider type is not placed until an operation reads it.
-  bool placeCast(Operation *op) {
+  static bool isWidening(Operation *op) {
     auto cast = dyn_cast<graph::CastOp>(op);
-    if (!cast || !fuses_ || op->use_empty() || waitingCast(cast.getInput())) return false;
-    auto input = dyn_cast<graph::TensorType>(cast.getInput().getType());
-    if (!input || input.getElementType().getIntOrFloatBitWidth() >=
-                      cast.getType().getElementType().getIntOrFloatBitWidth())
-      return false;
+    auto input = cast ? dyn_cast<graph::TensorType>(cast.getInput().getType()) : graph::TensorType();
+    return input && input.getElementType().getIntOrFloatBitWidth() <
+                        cast.getType().getElementType().getIntOrFloatBitWidth();
+  }
+
+  /// Does a launch after `op` write to the memory of `v`?
+  bool isOverwrittenAfter(Operation *op, Value v) const {
+    Operation *launch = overwrittenBy_.lookup(graph::storageOf(v));
+    return launch && op->isBeforeInBlock(launch);
+  }
+
+  /// A cast to a wider type and a slice are not placed until an operation reads them.
+  bool placeLater(Operation *op) {
+    if (!fuses_ || op->use_empty() || !(isWidening(op) || isa<graph::SliceOp>(op))) return false;
+    if (waitingOp(op->getOperand(0)) || isOverwrittenAfter(op, op->getOperand(0))) return false;
     if (!llvm::all_of(op->getUsers(), isTensorOp)) return false;
-    casts_.insert(op);
+    waiting_.insert(op);
     return true;
   }
 
   LogicalResult place(Operation *op) {
-    if (placeUniform(op) || placeCast(op)) return success();
+    if (placeUniform(op) || placeLater(op)) return success();
     const bool isGroup = isTensorOp(op);
     if (isGroup && fuses_ && join(op)) return success();
     Node node;
     node.isGroup = isGroup;
-    bool waits = llvm::any_of(op->getOperands(), [&](Value v) { return bool(waitingCast(v)); });
+    bool waits = llvm::any_of(op->getOperands(), [&](Value v) { return waitingOp(v); });
     if (waits && add(node, op)) { // they get a group of their own
       for (Value operand : op->getOperands())
-        if (graph::CastOp cast = waitingCast(operand))
-          if (failed(begin(/*isGroup=*/true, cast))) return failure();
+        if (Operation *read = waitingOp(operand))
+          if (failed(begin(/*isGroup=*/true, read))) return failure();
       if (join(op)) return success();
       waits = false;
     }
@@ -144,28 +158,28 @@ private:
     nodes_.push_back(std::move(node));
   }
 
-  /// Adds the operation to the group, after copies of the casts that it waits for. Changes nothing if it is
-  /// refused.
+  /// Adds the operation to the group, after copies of the casts and slices that it waits for. Changes nothing
+  /// if it is refused.
   [[nodiscard]] GroupSpace::Refusal add(Node &node, Operation *op) {
     GroupSpace space = node.space;
     SmallVector<std::pair<OpOperand *, Value>> before;
-    SmallVector<std::pair<graph::CastOp, Operation *>> copies;
+    SmallVector<std::pair<Operation *, Operation *>> copies;
     auto undo = [&](GroupSpace::Refusal refusal) {
       for (auto [operand, value] : before)
         operand->set(value);
-      for (auto [cast, copy] : copies)
+      for (auto [original, copy] : copies)
         copy->erase();
       return refusal;
     };
     for (OpOperand &operand : op->getOpOperands()) {
-      graph::CastOp cast = waitingCast(operand.get());
-      if (!cast) continue;
-      Value copy = node.casts.lookup(cast);
+      Operation *original = waitingOp(operand.get());
+      if (!original) continue;
+      Value copy = node.copies.lookup(original);
       for (auto [other, made] : copies)
-        if (other == cast) copy = made->getResult(0);
+        if (other == original) copy = made->getResult(0);
       if (!copy) {
-        Operation *made = OpBuilder(op).clone(*cast);
-        copies.emplace_back(cast, made);
+        Operation *made = OpBuilder(op).clone(*original);
+        copies.emplace_back(original, made);
         copy = made->getResult(0);
         if (auto refusal = space.add(made)) return undo(std::move(refusal));
       }
@@ -174,8 +188,8 @@ private:
     }
     if (auto refusal = space.add(op)) return undo(std::move(refusal));
     node.space = std::move(space);
-    for (auto [cast, copy] : copies) {
-      node.casts[cast] = copy->getResult(0);
+    for (auto [original, copy] : copies) {
+      node.copies[original] = copy->getResult(0);
       node.ops.push_back(copy);
     }
     node.ops.push_back(op);
@@ -193,7 +207,7 @@ private:
   bool join(Operation *op) {
     std::optional<size_t> latest;
     for (Value operand : op->getOperands()) {
-      if (graph::CastOp cast = waitingCast(operand)) operand = cast.getInput();
+      if (Operation *original = waitingOp(operand)) operand = original->getOperand(0);
       if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && !isConstant(operand))
         latest = std::max(latest.value_or(0), it->second);
     }
@@ -330,7 +344,8 @@ private:
   std::vector<Node> nodes_; // in execution order
   DenseMap<Value, size_t> nodeOf_;
   llvm::SetVector<Operation *> uniforms_;
-  llvm::SetVector<Operation *> casts_; // to wider types
+  llvm::SetVector<Operation *> waiting_;             // casts to wider types, and slices
+  llvm::DenseMap<Value, Operation *> overwrittenBy_; // by the value whose memory it is: the last such launch
 };
 
 struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {

@@ -91,6 +91,23 @@ graph.func @widened(%x: !graph.tensor<["M", "N"], bf16>, %r: !graph.tensor<["N"]
   graph.return %2, %3 : !mn, !graph.tensor<["M"], f32>
 }
 
+// So is a slice: one group reads the tensor at three places.
+// CHECK-LABEL: graph.func @stencil
+// CHECK-COUNT-1: schedule.group map(%arg0)
+// CHECK-COUNT-3: graph.slice
+// CHECK: schedule.yield
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+!part = !graph.tensor<["N - 2"], f32>
+graph.func @stencil(%x: !graph.tensor<["N"], f32>) -> !part {
+  %0 = graph.slice %x starts ["0"] : (!graph.tensor<["N"], f32>) -> !part
+  %1 = graph.slice %x starts ["1"] : (!graph.tensor<["N"], f32>) -> !part
+  %2 = graph.slice %x starts ["2"] : (!graph.tensor<["N"], f32>) -> !part
+  %3 = graph.binary add %0, %1 : (!part, !part) -> !part
+  %4 = graph.binary add %3, %2 : (!part, !part) -> !part
+  graph.return %4 : !part
+}
+
 // A product and the host need it as a tensor: it is stored.
 // CHECK-LABEL: graph.func @stored
 // CHECK: schedule.group map(
