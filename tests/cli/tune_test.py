@@ -113,6 +113,19 @@ class Tune(Cli):
         self.assertIn("E_TUNE_WRONG", self.tune("--dim", "M=64", "N=2048").output)
         self.assertIn("B: 1", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
 
+    def test_a_correction_counts(self):
+        wrong = add([1, 2048], "X[m:m+1, n:n+B] + B")
+        self.source(wrong)
+        self.assertIsNone(self.tuned()["results"][0]["choice"])
+        self.source(wrong.replace("+ B\n", "+ 1.0\n"))
+        document = self.tuned()
+        self.assertEqual((document["results"][0]["choice"], document["results"][0]["wrong"]), ({"B": 2048}, []))
+        self.assertIn("B: 2048", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
+        self.assertIn("with earlier runs: B=2048, ", self.tune("--dim", "M=64", "N=2048").output)
+        self.source(wrong)
+        self.assertIsNone(self.tuned()["results"][0]["choice"])
+        self.assertIn("B: 1", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
+
     def test_an_illegal_space_names_each_reason(self):
         self.source(add([-1, -2]))
         result = self.tune("--dim", "M=4", "N=4", status=1)
@@ -210,9 +223,9 @@ class Tune(Cli):
         self.tune("--dim", "M=4", "N=4")
         with sqlite3.connect(self.database) as db:
             db.execute("PRAGMA user_version = 7")
-        self.assertIn("its version is 7, this tsr reads up to 1", refusal())
+        self.assertIn("its version is 7, this tsr reads 2", refusal())
         with sqlite3.connect(self.database) as db:
-            db.execute("PRAGMA user_version = 1")
+            db.execute("PRAGMA user_version = 2")
         other = sqlite3.connect(self.database, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
         self.assertIn("another process has locked it", refusal())

@@ -196,7 +196,7 @@ constexpr CodeText toolCodes[] = {
      "the\n"
      "compiler."},
     {"E_TUNE_DATABASE", "the tuner's database cannot be used",
-     "The message has the reason: the file is locked by another process, corrupt, read-only, of a newer "
+     "The message has the reason: the file is locked by another process, corrupt, read-only, of another "
      "version, "
      "or no\n"
      "database of the tuner. Nothing is measured then. --database names another file (docs/tuning.md)."},

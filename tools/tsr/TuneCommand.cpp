@@ -1,4 +1,5 @@
 // `tsr tune`: measures the configurations that a kernel declares and remembers the fastest.
+#include "core/bundle/Hash.h"
 #include "core/cache/CachedCompiler.h"
 #include "core/launch/HostMachine.h"
 #include "core/service/BuildId.h"
@@ -150,8 +151,10 @@ public:
     space_ = std::move(*space);
     // Tunables may change the order of a sum, so a profile that fixes bits wants equal ones, for these sizes.
     isExact_ = !permits.unorderedAtomics;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
     if (MaybeError error =
-            database_.beginRun(runId(), std::string(hostCpuName()), sysconf(_SC_NPROCESSORS_ONLN)))
+            database_.beginRun(runId(), std::string(hostCpuName()), sysconf(_SC_NPROCESSORS_ONLN),
+                               std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()))
       return fail(*error);
     int rc = exitOk; // sizes before one that fails keep their choices
     for (size_t i = 0; rc == exitOk && i < sizes.size(); ++i)
@@ -194,6 +197,8 @@ private:
     budget = std::chrono::duration<double>(after(budget) - Clock::now()).count();
     const tune::TuneKey key{tunedKernelOf(signature_), tunedArchOf("cpu"), options.numerics, TESSERA_BUILD_ID,
                             sizeClassOf(binding.dims, isExact_)};
+    // The whole source, because a kernel may call other functions of it.
+    if (MaybeError error = database_.beginKey(key, hexadecimal(hash128(job_.source)))) return fail(*error);
     KernelSubject subject(session, job_.source, options, binding, configurations, isExact_);
     if (auto f = subject.place()) return fail(f->error);
     TuneRecorder recorder(database_, key, configurations, progress, what, budget);
@@ -203,10 +208,14 @@ private:
       result.error().message.insert(0, fmt::format("{}: ", signature_.kernel));
       return fail(result.error());
     }
+    Expected<TuneDatabase::Choice> choice = database_.choice(key);
+    if (!choice) return fail(choice.error());
     if (options_.json)
-      results_.push_back(tuningDocument(signature_.kernel, binding.dims, configurations, *result, recorder));
+      results_.push_back(
+          tuningDocument(signature_.kernel, binding.dims, configurations, *result, *choice, recorder));
     else
-      fmt::print("{}", describeTuning(signature_.kernel, binding.dims, configurations, *result, recorder));
+      fmt::print("{}",
+                 describeTuning(signature_.kernel, binding.dims, configurations, *result, *choice, recorder));
     return exitOk;
   }
 

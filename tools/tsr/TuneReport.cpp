@@ -4,6 +4,19 @@
 #include <fmt/ranges.h>
 
 namespace tessera::cli {
+namespace {
+
+std::string describeChoice(const tune::TuneDatabase::Choice &c) {
+  return c.configuration.empty()
+             ? "the default"
+             : fmt::format("{}, {:.3f} times as fast ({} pairs)", c.configuration, c.gain, c.pairs);
+}
+
+Json configurationOf(const tune::TuneDatabase::Choice &c) {
+  return c.configuration.empty() ? Json() : objectOf(tune::valuesOf(c.configuration));
+}
+
+} // namespace
 
 MaybeError TuneRecorder::onTrial(size_t configuration, const std::vector<tune::Sample> &samples,
                                  bool confirms) {
@@ -28,7 +41,8 @@ void TuneRecorder::onProgress(size_t done, size_t all, size_t best, double gain,
 
 std::string describeTuning(const std::string &kernel, const NamedValues &dims,
                            const std::vector<tune::Configuration> &configurations,
-                           const tune::TuneResult &result, const TuneRecorder &recorder) {
+                           const tune::TuneResult &result, const tune::TuneDatabase::Choice &choice,
+                           const TuneRecorder &recorder) {
   const auto measured =
       std::ranges::count_if(result.standings, [](const tune::Standing &s) { return !s.samples.empty(); });
   std::string text = fmt::format("{} {}: {} of {} configurations measured, {} illegal, {} wrong{}\n", kernel,
@@ -45,6 +59,9 @@ std::string describeTuning(const std::string &kernel, const NamedValues &dims,
   else
     text += fmt::format("  the default {} stays: no other was measured often enough\n",
                         tune::textOf(configurations[0].values));
+  const std::string own = result.winner ? tune::textOf(configurations[result.winner].values) : "";
+  if (choice.configuration != own || (result.winner && choice.pairs != int64_t(v.pairs)))
+    text += "  with earlier runs: " + describeChoice(choice) + "\n";
   for (const auto &[configuration, reason] : recorder.wrong())
     text += fmt::format("  wrong    {}: [E_TUNE_WRONG] {}\n", configuration, reason);
   for (const auto &[configuration, reason] : recorder.illegal())
@@ -54,7 +71,7 @@ std::string describeTuning(const std::string &kernel, const NamedValues &dims,
 
 Json tuningDocument(const std::string &kernel, const NamedValues &dims,
                     const std::vector<tune::Configuration> &configurations, const tune::TuneResult &result,
-                    const TuneRecorder &recorder) {
+                    const tune::TuneDatabase::Choice &choice, const TuneRecorder &recorder) {
   auto excluded = [](const std::vector<std::pair<std::string, std::string>> &list) {
     Json out = Json::array();
     for (const auto &[configuration, reason] : list)
@@ -62,7 +79,7 @@ Json tuningDocument(const std::string &kernel, const NamedValues &dims,
     return out;
   };
   Json out = {{"kernel", kernel}, {"dims", objectOf(dims)}, {"default", objectOf(configurations[0].values)}};
-  out["choice"] = result.winner ? objectOf(configurations[result.winner].values) : Json();
+  out["choice"] = configurationOf(choice);
   if (result.fastest)
     out["fastest"] = {{"configuration", objectOf(configurations[result.fastest].values)},
                       {"gain", result.verdict.gain},
@@ -87,25 +104,22 @@ std::string describeChoices(const std::vector<tune::TuneDatabase::Choice> &choic
         fmt::format("{}\n  {}, {}, {}{}\n  {}\n", c.key.kernel, c.key.arch, c.key.numerics,
                     fmt::join(c.key.when, " and "),
                     c.key.compiler == compiler ? "" : ", of another compiler, not used: " + c.key.compiler,
-                    c.configuration.empty() ? "the default"
-                                            : fmt::format("{}, {:.3f} times as fast ({} pairs)",
-                                                          c.configuration, c.gain, c.pairs));
+                    describeChoice(c));
   return text;
 }
 
 Json choicesDocument(const std::vector<tune::TuneDatabase::Choice> &choices, const std::string &compiler) {
   Json out = Json::array();
   for (const auto &c : choices)
-    out.push_back(
-        {{"kernel", c.key.kernel},
-         {"arch", c.key.arch},
-         {"numerics", c.key.numerics},
-         {"compiler", c.key.compiler},
-         {"applies", c.key.compiler == compiler},
-         {"when", c.key.when},
-         {"configuration", c.configuration.empty() ? Json() : objectOf(tune::valuesOf(c.configuration))},
-         {"gain", c.gain},
-         {"pairs", c.pairs}});
+    out.push_back({{"kernel", c.key.kernel},
+                   {"arch", c.key.arch},
+                   {"numerics", c.key.numerics},
+                   {"compiler", c.key.compiler},
+                   {"applies", c.key.compiler == compiler},
+                   {"when", c.key.when},
+                   {"configuration", configurationOf(c)},
+                   {"gain", c.gain},
+                   {"pairs", c.pairs}});
   return out;
 }
 

@@ -36,13 +36,14 @@ private:
   std::vector<std::pair<std::string, std::string>> illegal_, wrong_;
 };
 
-/// A few lines about one set of sizes.
+/// A few lines about one set of sizes. `choice` follows from this run and earlier ones.
 std::string describeTuning(const std::string &kernel, const NamedValues &dims,
                            const std::vector<tune::Configuration> &, const tune::TuneResult &,
-                           const TuneRecorder &);
+                           const tune::TuneDatabase::Choice &choice, const TuneRecorder &);
 /// The same as a document.
 Json tuningDocument(const std::string &kernel, const NamedValues &dims,
-                    const std::vector<tune::Configuration> &, const tune::TuneResult &, const TuneRecorder &);
+                    const std::vector<tune::Configuration> &, const tune::TuneResult &,
+                    const tune::TuneDatabase::Choice &choice, const TuneRecorder &);
 
 /// A table of a database's choices. `compiler` is the build id whose choices apply.
 std::string describeChoices(const std::vector<tune::TuneDatabase::Choice> &, const std::string &compiler);

@@ -11,14 +11,18 @@ namespace tessera::tune {
 namespace {
 
 constexpr int64_t kApplication = 0x54535254; // "TSRT", in the header of the file
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 constexpr int kBusyMs = 2000;
 
-// `number` counts the pairs of one configuration in one run.
+// `began` orders runs. `body` has what a run measured of a key: rows of `timing` and `fault` speak of the
+// body of their run. `number` counts the pairs of one configuration in one run.
 constexpr const char *kSchema = R"sql(
-CREATE TABLE run(id TEXT PRIMARY KEY, cpu TEXT NOT NULL, cores INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE run(id TEXT PRIMARY KEY, cpu TEXT NOT NULL, cores INTEGER NOT NULL,
+                 began INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE key(id INTEGER PRIMARY KEY, kernel TEXT NOT NULL, arch TEXT NOT NULL, numerics TEXT NOT NULL,
                  compiler TEXT NOT NULL, sizes TEXT NOT NULL, UNIQUE(kernel, arch, numerics, compiler, sizes));
+CREATE TABLE body(key INTEGER NOT NULL REFERENCES key(id), run TEXT NOT NULL, body TEXT NOT NULL,
+                  PRIMARY KEY(key, run)) WITHOUT ROWID;
 CREATE TABLE timing(key INTEGER NOT NULL REFERENCES key(id), configuration TEXT NOT NULL, run TEXT NOT NULL,
                     number INTEGER NOT NULL, confirms INTEGER NOT NULL, base_ns REAL NOT NULL, ns REAL NOT NULL,
                     PRIMARY KEY(key, configuration, run, number)) WITHOUT ROWID;
@@ -194,10 +198,11 @@ MaybeError TuneDatabase::prepareSchema(bool isReadOnly) {
   if (*application != kApplication)
     return Error{"E_TUNE_DATABASE", fmt::format("{}: it is an SQLite database, but not a tuner's", path_),
                  "--database FILE names another file"};
-  if (*version > kVersion)
+  if (*version != kVersion)
     return Error{"E_TUNE_DATABASE",
-                 fmt::format("{}: its version is {}, this tsr reads up to {}", path_, *version, kVersion),
-                 "update tsr; --database FILE names another file"};
+                 fmt::format("{}: its version is {}, this tsr reads {}", path_, *version, kVersion),
+                 fmt::format("{}; --database FILE names another file",
+                             *version > kVersion ? "update tsr" : "delete it and tune again")};
   Statement check(*this, "PRAGMA quick_check(1)");
   if (!check.step()) return error("reading");
   if (const std::string text = check.text(0); text != "ok")
@@ -206,9 +211,20 @@ MaybeError TuneDatabase::prepareSchema(bool isReadOnly) {
   return std::nullopt;
 }
 
-MaybeError TuneDatabase::beginRun(const std::string &id, const std::string &cpu, int64_t cores) {
+MaybeError TuneDatabase::beginRun(const std::string &id, const std::string &cpu, int64_t cores,
+                                  int64_t began) {
   run_ = id;
-  return Statement(*this, "INSERT OR IGNORE INTO run VALUES(?, ?, ?)").with(id, cpu, cores).run("writing");
+  return Statement(*this, "INSERT OR IGNORE INTO run VALUES(?,?,?,?)")
+      .with(id, cpu, cores, began)
+      .run("writing");
+}
+
+MaybeError TuneDatabase::beginKey(const TuneKey &key, const std::string &body) {
+  return transact([&]() -> MaybeError {
+    Expected<int64_t> id = idOf(key);
+    if (!id) return id.error();
+    return Statement(*this, "INSERT OR IGNORE INTO body VALUES(?,?,?)").with(*id, run_, body).run("writing");
+  });
 }
 
 Expected<int64_t> TuneDatabase::idOf(const TuneKey &key) {
@@ -266,14 +282,17 @@ MaybeError TuneDatabase::decide() {
   });
 }
 
-/// The significant configuration of the largest gain; of equal ones the first by its text.
+/// The significant configuration of the largest gain; of equal ones the first by its text. Only the runs
+/// count whose body is that of the last run.
 MaybeError TuneDatabase::decideKey(int64_t key) {
   std::map<std::string, std::vector<Sample>> samples;
   Statement timings(
-      *this,
-      "SELECT configuration, base_ns, ns FROM timing WHERE key=? AND confirms AND configuration NOT IN "
-      "(SELECT configuration FROM fault WHERE key=?)");
-  timings.with(key, key);
+      *this, "WITH bodies AS (SELECT run, body, began FROM body JOIN run ON run.id = run WHERE key=?), "
+             "counted AS (SELECT run FROM bodies "
+             "WHERE body = (SELECT body FROM bodies ORDER BY began DESC, body DESC LIMIT 1)) "
+             "SELECT configuration, base_ns, ns FROM timing WHERE key=? AND confirms AND run IN counted AND "
+             "configuration NOT IN (SELECT configuration FROM fault WHERE key=? AND run IN counted)");
+  timings.with(key, key, key);
   while (timings.step())
     samples[timings.text(0)].push_back({timings.real(1), timings.real(2)});
   if (timings.hasFailed()) return error("reading");
@@ -295,10 +314,10 @@ MaybeError TuneDatabase::merge(TuneDatabase &other) {
 }
 
 MaybeError TuneDatabase::copyFrom(TuneDatabase &other) {
-  Statement runs(other, "SELECT id, cpu, cores FROM run");
+  Statement runs(other, "SELECT id, cpu, cores, began FROM run");
   while (runs.step())
-    if (MaybeError error = Statement(*this, "INSERT OR IGNORE INTO run VALUES(?,?,?)")
-                               .with(runs.text(0), runs.text(1), runs.integer(2))
+    if (MaybeError error = Statement(*this, "INSERT OR IGNORE INTO run VALUES(?,?,?,?)")
+                               .with(runs.text(0), runs.text(1), runs.integer(2), runs.integer(3))
                                .run("writing"))
       return error;
   std::map<int64_t, int64_t> ids;
@@ -309,6 +328,12 @@ MaybeError TuneDatabase::copyFrom(TuneDatabase &other) {
     if (!id) return id.error();
     ids[keys.integer(0)] = *id;
   }
+  Statement bodies(other, "SELECT key, run, body FROM body");
+  while (bodies.step())
+    if (MaybeError error = Statement(*this, "INSERT OR IGNORE INTO body VALUES(?,?,?)")
+                               .with(ids[bodies.integer(0)], bodies.text(1), bodies.text(2))
+                               .run("writing"))
+      return error;
   Statement timings(other, "SELECT key, configuration, run, number, confirms, base_ns, ns FROM timing");
   while (timings.step())
     if (MaybeError error = Statement(*this, "INSERT OR IGNORE INTO timing VALUES(?,?,?,?,?,?,?)")
@@ -322,9 +347,26 @@ MaybeError TuneDatabase::copyFrom(TuneDatabase &other) {
                                .with(ids[faults.integer(0)], faults.text(1), faults.text(2), faults.text(3))
                                .run("writing"))
       return error;
-  for (const Statement *s : {&runs, &keys, &timings, &faults})
+  for (const Statement *s : {&runs, &keys, &bodies, &timings, &faults})
     if (s->hasFailed()) return other.error("reading");
   return std::nullopt;
+}
+
+Expected<TuneDatabase::Choice> TuneDatabase::choice(const TuneKey &key) {
+  Choice out{key, "", 1, 0};
+  MaybeError failed = transact([&]() -> MaybeError {
+    Expected<int64_t> id = idOf(key);
+    if (!id) return id.error();
+    if (MaybeError error = decideKey(*id)) return error;
+    Statement s(*this, "SELECT configuration, gain, pairs FROM choice WHERE key=?");
+    if (!s.with(*id).step()) return error("reading");
+    out.configuration = s.text(0);
+    out.gain = s.real(1);
+    out.pairs = s.integer(2);
+    return std::nullopt;
+  });
+  if (failed) return *failed;
+  return out;
 }
 
 Expected<std::vector<TuneDatabase::Choice>> TuneDatabase::choices() {
@@ -357,7 +399,9 @@ Expected<std::vector<std::string>> TuneDatabase::dump() {
               "SELECT kernel, arch, numerics, compiler, sizes, configuration, run, number, confirms, "
               "base_ns, ns FROM timing "
               "JOIN key ON key.id = timing.key UNION ALL SELECT kernel, arch, numerics, compiler, sizes, "
-              "configuration, run, -1, 0, 0, 0 FROM fault JOIN key ON key.id = fault.key");
+              "configuration, run, -1, 0, 0, 0 FROM fault JOIN key ON key.id = fault.key UNION ALL SELECT "
+              "kernel, arch, numerics, "
+              "compiler, sizes, body, run, -2, 0, 0, 0 FROM body JOIN key ON key.id = body.key");
   while (s.step()) {
     std::string line;
     for (int i = 0; i < 11; ++i)

@@ -31,8 +31,13 @@ public:
   TuneDatabase(TuneDatabase &&) noexcept = default;
   TuneDatabase &operator=(TuneDatabase &&) noexcept = default;
 
-  /// Begins a run: what this process measures on this machine. `id` is unique among all databases.
-  [[nodiscard]] MaybeError beginRun(const std::string &id, const std::string &cpu, int64_t cores);
+  /// Begins a run: what this process measures on this machine. `id` is unique among all databases. `began`
+  /// orders runs; it is in nanoseconds since 1970.
+  [[nodiscard]] MaybeError beginRun(const std::string &id, const std::string &cpu, int64_t cores,
+                                    int64_t began);
+  /// Precedes what the run stores of a key. `body` identifies the code that it measures. What runs with
+  /// another body stored no longer counts for a choice, as long as no later run has theirs.
+  [[nodiscard]] MaybeError beginKey(const TuneKey &, const std::string &body);
   /// Stores pairs of the run. They are complete or absent after a crash. `confirms`: they were measured after
   /// the configuration had been chosen by others; only these count for a choice.
   [[nodiscard]] MaybeError addSamples(const TuneKey &, const std::string &configuration,
@@ -40,7 +45,7 @@ public:
   /// Stores that the results of a configuration differ from the default's. It is never chosen.
   [[nodiscard]] MaybeError addFault(const TuneKey &, const std::string &configuration,
                                     const std::string &reason);
-  /// Decides again for each key, from all measurements.
+  /// Decides again for each key, from all measurements of its newest body.
   [[nodiscard]] MaybeError decide();
   /// Adds the measurements of another file. Merging in any order gives the same measurements and choices.
   [[nodiscard]] MaybeError merge(TuneDatabase &other);
@@ -51,6 +56,8 @@ public:
     double gain = 1;
     int64_t pairs = 0;
   };
+  /// Decides again for this key and returns its choice.
+  Expected<Choice> choice(const TuneKey &);
   /// All keys with their choices, in a fixed order.
   Expected<std::vector<Choice>> choices();
   /// Those that differ from the default, as rows of a look-up file.

@@ -27,10 +27,19 @@ struct Folder {
 const TuneKey kKey = {
     "k(X: f32[N]) B: 1 2 3", "cpu:test", "standard", "1", {"N >= 8", "N < 10", "N % 16 != 0"}};
 
-TuneDatabase opened(const std::string &path, const std::string &run) {
+TuneKey keyOf(const char *size) {
+  TuneKey out = kKey;
+  out.when = {size};
+  return out;
+}
+
+TuneDatabase opened(const std::string &path, const std::string &run, const std::string &body = "body",
+                    int64_t began = 1) {
   Expected<TuneDatabase> db = TuneDatabase::open(path);
   if (!db) throw std::runtime_error(db.error().message);
-  if (auto error = db->beginRun(run, "test", 2)) throw std::runtime_error(error->message);
+  if (auto error = db->beginRun(run, "test", 2, began)) throw std::runtime_error(error->message);
+  for (const TuneKey &key : {kKey, keyOf("N == 0"), keyOf("N == 1"), keyOf("N == 2"), keyOf("N == 3")})
+    if (auto error = db->beginKey(key, body)) throw std::runtime_error(error->message);
   return std::move(*db);
 }
 
@@ -56,11 +65,9 @@ TEST(Database, ChoosesFromAllRuns) {
     TuneDatabase db = opened(path, "monday");
     EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(5, 1.2), true));
     EXPECT_FALSE(db.addSamples(kKey, "B=3", pairs(9, 1.1), true));
-    EXPECT_FALSE(db.decide());
-    EXPECT_EQ(db.choices()->at(0).configuration, "B=3") << "5 pairs are too few";
+    EXPECT_EQ(db.choice(kKey)->configuration, "B=3") << "5 pairs are too few";
     EXPECT_FALSE(db.addSamples(kKey, "B=1", pairs(20, 3), false));
-    EXPECT_FALSE(db.decide());
-    EXPECT_EQ(db.choices()->at(0).configuration, "B=3") << "pairs that choose do not confirm";
+    EXPECT_EQ(db.choice(kKey)->configuration, "B=3") << "pairs that choose do not confirm";
   }
   TuneDatabase db = opened(path, "tuesday");
   EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(2, 1.2), true));
@@ -79,9 +86,42 @@ TEST(Database, AFaultOutweighsEveryGain) {
   TuneDatabase db = opened(folder.file("tune.db"), "r");
   EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(20, 5), true));
   EXPECT_FALSE(db.addFault(kKey, "B=2", "C: 1 of 4 elements differ"));
-  EXPECT_FALSE(db.decide());
-  EXPECT_EQ(db.choices()->at(0).configuration, "");
+  EXPECT_EQ(db.choice(kKey)->configuration, "");
   EXPECT_TRUE(db.rows()->empty()) << "the default needs no row";
+}
+
+TEST(Database, OnlyTheNewestBodyCounts) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  auto measure = [&](const std::string &file, const std::string &run, const std::string &body, int64_t began,
+                     const std::string &configuration, double gain) {
+    TuneDatabase db = opened(file, run, body, began);
+    if (!configuration.empty()) EXPECT_FALSE(db.addSamples(kKey, configuration, pairs(21, gain), true));
+    return db.choice(kKey)->configuration;
+  };
+  EXPECT_EQ(measure(path, "1", "wrong", 1, "B=2", 9), "B=2");
+  EXPECT_FALSE(opened(path, "1", "wrong", 1).addFault(kKey, "B=3", "1 of 4 elements differ"));
+  EXPECT_EQ(measure(path, "2", "right", 2, "B=3", 1.2), "B=3") << "neither the fault nor the gain counts";
+  EXPECT_EQ(measure(path, "3", "other", 3, "", 0), "") << "nothing is known of it";
+  EXPECT_EQ(measure(path, "4", "right", 4, "B=1", 1.1), "B=3") << "earlier runs of the same body count";
+  EXPECT_EQ(measure(path, "5", "wrong", 5, "B=3", 20), "B=2") << "and so do their faults";
+
+  // Merging goes by the time of the runs, not by the order of the files.
+  const std::string late = folder.file("late.db");
+  EXPECT_EQ(measure(late, "6", "right", 6, "B=1", 2), "B=1");
+  std::vector<std::pair<std::vector<std::string>, std::string>> merged;
+  for (const auto &[name, order] : {std::pair("a", std::vector{path, late}), {"b", {late, path}}}) {
+    Expected<TuneDatabase> out = TuneDatabase::open(folder.file(name));
+    ASSERT_TRUE(out);
+    for (const std::string &source : order) {
+      Expected<TuneDatabase> db = TuneDatabase::openToRead(source);
+      ASSERT_TRUE(db);
+      EXPECT_FALSE(out->merge(*db));
+    }
+    merged.emplace_back(*out->dump(), out->choice(kKey)->configuration);
+  }
+  EXPECT_EQ(merged[0], merged[1]);
+  EXPECT_EQ(merged[0].second, "B=1");
 }
 
 TEST(Database, MergingIsCommutativeAndRepeatable) {
@@ -90,8 +130,7 @@ TEST(Database, MergingIsCommutativeAndRepeatable) {
   auto fill = [&](const std::string &name) {
     TuneDatabase db = opened(folder.file(name), name);
     for (int key = 0; key < 3; ++key) {
-      TuneKey k = kKey;
-      k.when = {"N == " + std::to_string((key + (name == "a" ? 0 : 1)) % 4)};
+      const TuneKey k = keyOf(("N == " + std::to_string((key + (name == "a" ? 0 : 1)) % 4)).c_str());
       for (const char *configuration : {"B=2", "B=3"})
         for (int i = 0; i < 2; ++i)
           EXPECT_FALSE(db.addSamples(k, configuration, pairs(5, 1 + 0.1 * (random() % 5)), true));
@@ -125,8 +164,11 @@ TEST(Database, RefusesWhatIsNone) {
   EXPECT_THAT(refusal(folder.file("other")).message, HasSubstr("not a tuner's"));
 
   opened(folder.file("newer"), "r");
-  run(folder.file("newer"), "PRAGMA user_version = 2");
-  EXPECT_THAT(refusal(folder.file("newer")).message, HasSubstr("its version is 2, this tsr reads up to 1"));
+  run(folder.file("newer"), "PRAGMA user_version = 3");
+  EXPECT_THAT(refusal(folder.file("newer")).message, HasSubstr("its version is 3, this tsr reads 2"));
+  run(folder.file("newer"), "PRAGMA user_version = 1");
+  EXPECT_THAT(refusal(folder.file("newer")).message, HasSubstr("its version is 1, this tsr reads 2"));
+  EXPECT_THAT(refusal(folder.file("newer")).hint, HasSubstr("tune again"));
 
   EXPECT_THAT(refusal(folder.path.string()).message, HasSubstr("unable to open")) << "a directory";
   Expected<TuneDatabase> absent = TuneDatabase::openToRead(folder.file("absent"));
@@ -196,7 +238,9 @@ TEST(Database, OpensAfterItsWriterWasKilled) {
     EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself with " << WEXITSTATUS(status);
     Expected<TuneDatabase> db = TuneDatabase::open(path);
     ASSERT_TRUE(db) << db.error().message;
-    EXPECT_EQ(db->dump()->size() % 3, 0u) << "a trial is stored as a whole";
+    const auto lines = *db->dump();
+    const auto samples = std::ranges::count_if(lines, [](auto &l) { return l.find("|B=") != l.npos; });
+    EXPECT_EQ(samples % 3, 0) << "a trial is stored as a whole";
     EXPECT_FALSE(db->decide());
   }
 }
