@@ -1,4 +1,8 @@
 #include "core/support/HostCpu.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <cstring>
+#endif
 
 namespace tessera {
 
@@ -11,6 +15,21 @@ std::string_view hostCpuName() {
 #include "sdk/schema/cpu_names.def"
 #undef TESSERA_CPU_NAME
   return "";
+}
+
+std::string hostCpuModel() {
+  if (std::string_view name = hostCpuName(); !name.empty()) return std::string(name);
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(0, &a, &b, &c, &d)) return "";
+  char vendor[13] = {};
+  std::memcpy(vendor, &b, 4);
+  std::memcpy(vendor + 4, &d, 4);
+  std::memcpy(vendor + 8, &c, 4);
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return "";
+  const unsigned base = a >> 8 & 0xf; // the fields beside it extend only some families
+  const unsigned family = base == 15 ? base + (a >> 20 & 0xff) : base;
+  const unsigned model = (a >> 4 & 0xf) | (base == 6 || base == 15 ? a >> 12 & 0xf0 : 0);
+  return vendor + ("-" + std::to_string(family)) + "-" + std::to_string(model);
 }
 
 namespace {
@@ -33,6 +52,7 @@ std::string_view firstMissing(const std::vector<std::string> &features) {
 #else
 
 std::string_view hostCpuName() { return ""; }
+std::string hostCpuModel() { return ""; }
 
 std::string_view firstMissing(const std::vector<std::string> &features) {
   return features.empty() ? std::string_view() : std::string_view(features[0]);

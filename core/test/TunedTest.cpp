@@ -1,9 +1,11 @@
 // Look-up files of tuned configurations, and what a compilation takes from them (core/tuning).
 #include "core/metadata/Guard.h"
 #include "core/service/BuildId.h"
+#include "core/support/HostCpu.h"
 #include "core/support/OutputFile.h"
 #include "core/tuning/TunedBodies.h"
 #include "core/tuning/TunedFile.h"
+#include <fstream>
 #include <gmock/gmock.h>
 #include <random>
 #include <unistd.h>
@@ -53,6 +55,26 @@ TEST(TunedKey, AKernelIsItsSignature) {
   Signature other = signature();
   other.params[0].dtype = "bf16";
   EXPECT_NE(tunedKernelOf(other), tunedKernelOf(signature()));
+}
+
+TEST(TunedKey, AProcessorHasItsNameOrItsModel) {
+  EXPECT_EQ(tunedArchOf("ptx:sm_90"), "ptx:sm_90");
+  EXPECT_EQ(tunedArchOf("cpu:znver3"), "cpu:znver3");
+  if (!hostCpuName().empty()) {
+    EXPECT_EQ(tunedArchOf("cpu"), "cpu:" + std::string(hostCpuName()));
+    return;
+  }
+  // Linux reads the same three from the processor.
+  std::ifstream file("/proc/cpuinfo");
+  std::string vendor, family, model;
+  for (std::string line; std::getline(file, line) && !line.empty();) {
+    const std::string name = line.substr(0, line.find('\t')),
+                      value = line.substr(std::min(line.size(), line.find(": ") + 2));
+    if (name == "vendor_id") vendor = value;
+    if (name == "cpu family") family = value;
+    if (name == "model") model = value;
+  }
+  EXPECT_EQ(tunedArchOf("cpu"), "cpu:" + vendor + "-" + family + "-" + model);
 }
 
 TEST(TunedFile, ReadsWhatItWrote) {

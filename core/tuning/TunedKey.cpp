@@ -27,7 +27,11 @@ std::string tunedKernelOf(const Signature &s) {
   return s.kernel + "(" + join(params) + ") " + join(tunables);
 }
 
-std::string tunedArchOf(const std::string &target) { return target == "cpu" ? hostCpuTarget() : target; }
+std::string tunedArchOf(const std::string &target) {
+  if (target != "cpu") return target;
+  const std::string model = hostCpuModel();
+  return model.empty() ? hostCpuTarget() : "cpu:" + model;
+}
 
 std::vector<std::string> sizeClassOf(const NamedValues &dims, bool isExact) {
   std::vector<std::string> out;

@@ -18,7 +18,8 @@ using NamedValues = std::vector<std::pair<std::string, int64_t>>;
 /// changes keeps it.
 std::string tunedKernelOf(const Signature &);
 
-/// "cpu" -> "cpu:znver5", this machine's. Other targets are returned unchanged.
+/// "cpu" -> "cpu:znver3", this machine's, or "cpu:AuthenticAMD-26-2", which has vendor, family and model, if
+/// the name is unknown. Other targets are returned unchanged.
 std::string tunedArchOf(const std::string &target);
 
 /// The sizes that share a configuration, as conditions: each dim is between quarter steps of powers of two,

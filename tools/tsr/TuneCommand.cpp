@@ -153,7 +153,7 @@ public:
     isExact_ = !permits.unorderedAtomics;
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     if (MaybeError error =
-            database_.beginRun(runId(), std::string(hostCpuName()), sysconf(_SC_NPROCESSORS_ONLN),
+            database_.beginRun(runId(), hostCpuModel(), sysconf(_SC_NPROCESSORS_ONLN),
                                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()))
       return fail(*error);
     int rc = exitOk; // sizes before one that fails keep their choices
