@@ -113,6 +113,26 @@ class Tune(Cli):
         self.assertIn("E_TUNE_WRONG", self.tune("--dim", "M=64", "N=2048").output)
         self.assertIn("B: 1", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
 
+    def test_a_small_error_of_each_element_is_found(self):
+        self.source(add([16, 1024], "X[m:m+1, n:n+B] + B * 0.0000004"))
+        wrong = self.tune("--dim", "M=1", "N=1000000").output
+        self.assertIn("wrong    B=1024: [E_TUNE_WRONG] Z: ", wrong)
+
+    def test_another_order_of_a_sum_is_not_wrong(self):
+        self.source(HEAD + """@ts.kernel.autotune(space=dict(B=[16, 256, 4096]))
+def total(X: ts.Tensor["R", "N", ts.f32], Y: ts.Tensor["R", ts.f32], Z: ts.Tensor["R", "N", ts.f32]):
+    B = ts.tile.context().B
+    for r in ts.tile.parallel(0, R, 1):
+        acc = ts.tile.zeros((1, B), ts.f32)
+        for n in range(0, N, B):
+            acc += ts.tile.exp(X[r:r+1, n:n+B])
+        total = ts.tile.row_sum(acc)
+        Y[r:r+1] = total
+        for n in range(0, N, B):
+            Z[r:r+1, n:n+B] = ts.tile.exp(X[r:r+1, n:n+B]) / total[:, None]
+""")
+        self.assertIn("3 of 3 configurations measured, 0 illegal, 0 wrong", self.tune("--dim", "R=2", "N=300007").output)
+
     def test_a_correction_counts(self):
         wrong = add([1, 2048], "X[m:m+1, n:n+B] + B")
         self.source(wrong)

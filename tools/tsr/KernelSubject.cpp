@@ -3,6 +3,7 @@
 #include "tools/tsr/FillArguments.h"
 #include "tools/tune/Compare.h"
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fmt/format.h>
 
@@ -13,13 +14,37 @@ constexpr double kTimingSeconds = 300e-6; // shorter launches are repeated
 constexpr int64_t kMostRepetitions = 10'000;
 constexpr int kSlices = 3; // of one sample; the least time of each counts
 
+/// Does Tile IR have an operation that may combine several elements? Loops may add to what they carry or to
+/// memory.
+bool combinesElements(std::string_view tileIr) {
+  constexpr std::string_view operations[] = {"tile.reduce", "tile.scan", "tile.mma", "tile.group_reduce",
+                                             "tile.atomic", "scf.for",   "scf.while"};
+  return std::ranges::any_of(operations, [&](std::string_view op) { return tileIr.find(op) != tileIr.npos; });
+}
+
+/// Is `name` a word of the expression?
+bool names(std::string_view expression, std::string_view name) {
+  auto isWord = [&](size_t at) {
+    return at < expression.size() &&
+           (std::isalnum(static_cast<unsigned char>(expression[at])) || expression[at] == '_');
+  };
+  for (size_t at = 0; (at = expression.find(name, at)) != expression.npos; at += name.size())
+    if (!isWord(at - 1) && !isWord(at + name.size())) return true;
+  return false;
+}
+
+bool names(const SignatureParam &param, std::string_view name) {
+  return std::ranges::any_of(param.dims, [&](const std::string &dim) { return names(dim, name); });
+}
+
 } // namespace
 
 KernelSubject::KernelSubject(Session &session, std::string_view source, CompileOptions options,
-                             Binding &binding, const std::vector<tune::Configuration> &configurations,
-                             bool isExact)
-    : session_(session), source_(source), options_(std::move(options)), binding_(binding),
-      configurations_(configurations), isExact_(isExact), kernels_(configurations.size()) {}
+                             const Signature &signature, Binding &binding,
+                             const std::vector<tune::Configuration> &configurations, bool isExact)
+    : session_(session), source_(source), options_(std::move(options)), signature_(signature),
+      binding_(binding), configurations_(configurations), isExact_(isExact), kernels_(configurations.size()) {
+}
 
 MaybeFailure KernelSubject::place() {
   if (!fillArguments(binding_)) return Failure{{"E_OUT_OF_MEMORY", "no memory for the arguments", ""}};
@@ -40,6 +65,9 @@ MaybeError KernelSubject::prepare(size_t configuration) {
   if (auto f = session_.load(options.fileName, bundle, options.kernels.at(0))) return f->error;
   kernels_[configuration] = session_.kernel();
   if (configuration != 0) return std::nullopt;
+  std::string tileIr;
+  sums_ = cachedCompiler()->emit(source_, options, Emit::Tile, tileIr, diags) != CompileStatus::Ok ||
+          combinesElements(tileIr);
   if (MaybeError error = run(0, expected_)) return error;
   Expected<double> seconds = time(0); // also warms up
   if (!seconds) return seconds.error();
@@ -60,15 +88,28 @@ MaybeError KernelSubject::run(size_t configuration, std::vector<npy::Bytes> &res
   return std::nullopt;
 }
 
+/// How many terms an element of this result may be a sum of: the elements of one argument along the dims that
+/// the result lacks. Softmax and scans also sum along a dim of the result.
+double KernelSubject::termsOf(size_t param) const {
+  if (!sums_) return 1;
+  double most = 1;
+  for (int64_t extent : binding_.params[param].shape)
+    most = std::max(most, double(extent));
+  for (const SignatureParam &other : signature_.params) {
+    double terms = 1;
+    for (const auto &[name, value] : binding_.dims)
+      if (names(other, name) && !names(signature_.params[param], name)) terms *= double(value);
+    most = std::max(most, terms);
+  }
+  return most;
+}
+
 MaybeError KernelSubject::check(size_t configuration) {
   std::vector<npy::Bytes> results;
   if (MaybeError error = run(configuration, results)) return error;
-  int64_t terms = 1;
-  for (const auto &[name, value] : binding_.dims)
-    terms = std::max(terms, value);
   for (size_t i = 0; i < results.size(); ++i)
     if (const std::string text = tune::differences(binding_.params[i].dtype, expected_[i].span(),
-                                                   results[i].span(), isExact_, double(terms));
+                                                   results[i].span(), isExact_, termsOf(i));
         !text.empty())
       return Error{"E_TUNE_WRONG", fmt::format("{}: {}", binding_.params[i].name, text), ""};
   return std::nullopt;

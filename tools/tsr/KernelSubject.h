@@ -9,8 +9,8 @@ class KernelSubject final : public tune::TuneSubject {
 public:
   /// `binding` has the arguments. Inputs without a file are filled from a fixed seed, and everything that is
   /// written starts as NaN. All references outlive this object. `isExact`: results must have equal bits.
-  KernelSubject(Session &session, std::string_view source, CompileOptions options, Binding &binding,
-                const std::vector<tune::Configuration> &configurations, bool isExact);
+  KernelSubject(Session &session, std::string_view source, CompileOptions options, const Signature &signature,
+                Binding &binding, const std::vector<tune::Configuration> &configurations, bool isExact);
 
   /// Places the arguments. Called once, before everything else.
   [[nodiscard]] MaybeFailure place();
@@ -23,13 +23,16 @@ public:
 private:
   MaybeError run(size_t configuration, std::vector<npy::Bytes> &results);
   Expected<double> time(size_t configuration);
+  double termsOf(size_t param) const;
 
   Session &session_;
   std::string_view source_;
   CompileOptions options_;
+  const Signature &signature_;
   Binding &binding_;
   const std::vector<tune::Configuration> &configurations_;
   bool isExact_;
+  bool sums_ = true;                  // the default has operations that may add terms in another order
   std::vector<tsr_kernel_t> kernels_; // by configuration; null: not prepared
   std::vector<npy::Bytes> expected_;  // the default's results, by parameter
   int64_t repetitions_ = 1;           // of one timing

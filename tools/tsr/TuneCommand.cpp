@@ -199,7 +199,7 @@ private:
                             sizeClassOf(binding.dims, isExact_)};
     // The whole source, because a kernel may call other functions of it.
     if (MaybeError error = database_.beginKey(key, hexadecimal(hash128(job_.source)))) return fail(*error);
-    KernelSubject subject(session, job_.source, options, binding, configurations, isExact_);
+    KernelSubject subject(session, job_.source, options, signature_, binding, configurations, isExact_);
     if (auto f = subject.place()) return fail(f->error);
     TuneRecorder recorder(database_, key, configurations, progress, what, budget);
     const auto search = tune::successiveHalving({.seed = options_.seed});
