@@ -1,11 +1,14 @@
 #include "tools/tune/Database.h"
+#include "core/metadata/Guard.h"
 #include "tools/tune/Space.h"
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 namespace tessera::tune {
 namespace {
@@ -41,6 +44,21 @@ std::vector<std::string> splitSizes(std::string_view text) {
     out.emplace_back(text.substr(0, end));
   }
   return out;
+}
+
+/// Checks what the look-up file will say of a key. Only another program can have stored what is refused.
+MaybeError check(const std::string &path, const TuneKey &key, const std::string &configuration = "") {
+  constexpr const char *hint = "restore or delete it; --database FILE names another file";
+  for (const std::string &condition : key.when)
+    if (Expected<Guard> guard = Guard::parse(condition); !guard)
+      return Error{
+          "E_TUNE_DATABASE",
+          fmt::format("{}: {}: condition '{}': {}", path, key.kernel, condition, guard.error().message),
+          hint};
+  if (!configuration.empty() && valuesOf(configuration).empty())
+    return Error{"E_TUNE_DATABASE",
+                 fmt::format("{}: {}: '{}' is no configuration", path, key.kernel, configuration), hint};
+  return std::nullopt;
 }
 
 std::string sizesOf(const TuneKey &key) { return fmt::format("{}", fmt::join(key.when, kAnd)); }
@@ -119,6 +137,10 @@ Error TuneDatabase::error(std::string doing) const {
   case SQLITE_AUTH:
     return {"E_TUNE_DATABASE", fmt::format("{}: it is read-only", path_),
             fmt::format("make it and its directory writable; {}", elsewhere)};
+  case SQLITE_CANTOPEN:
+    return {"E_TUNE_DATABASE",
+            fmt::format("{}: it cannot be opened: {}", path_, strerror(sqlite3_system_errno(db_.get()))),
+            elsewhere};
   default:
     return {"E_TUNE_DATABASE",
             fmt::format("{}: {}: {}", path_, doing, db_ ? sqlite3_errmsg(db_.get()) : "out of memory"),
@@ -147,6 +169,15 @@ MaybeError TuneDatabase::transact(const std::function<MaybeError()> &work) {
 }
 
 Expected<TuneDatabase> TuneDatabase::openFile(const std::string &path, int flags) {
+  // SQLite waits for the other end of a pipe, and does not say why it cannot open a file.
+  struct stat file = {};
+  const bool exists = ::stat(path.c_str(), &file) == 0;
+  if (!exists && errno == ENOENT && !(flags & SQLITE_OPEN_CREATE))
+    return Error{"E_TUNE_DATABASE", fmt::format("{}: it does not exist", path), "tsr tune FILE makes it"};
+  if (exists && !S_ISREG(file.st_mode))
+    return Error{"E_TUNE_DATABASE",
+                 fmt::format("{}: it is {}", path, S_ISDIR(file.st_mode) ? "a directory" : "no regular file"),
+                 "--database FILE names another file"};
   sqlite3 *handle = nullptr;
   const int status = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   TuneDatabase out(path, handle);
@@ -323,8 +354,9 @@ MaybeError TuneDatabase::copyFrom(TuneDatabase &other) {
   std::map<int64_t, int64_t> ids;
   Statement keys(other, "SELECT id, kernel, arch, numerics, compiler, sizes FROM key");
   while (keys.step()) {
-    Expected<int64_t> id =
-        idOf({keys.text(1), keys.text(2), keys.text(3), keys.text(4), splitSizes(keys.text(5))});
+    const TuneKey key{keys.text(1), keys.text(2), keys.text(3), keys.text(4), splitSizes(keys.text(5))};
+    if (MaybeError error = check(other.path_, key)) return error;
+    Expected<int64_t> id = idOf(key);
     if (!id) return id.error();
     ids[keys.integer(0)] = *id;
   }
@@ -386,10 +418,12 @@ Expected<std::vector<TunedRow>> TuneDatabase::rows() {
   Expected<std::vector<Choice>> all = choices();
   if (!all) return all.error();
   std::vector<TunedRow> out;
-  for (const Choice &c : *all)
+  for (const Choice &c : *all) {
+    if (MaybeError error = check(path_, c.key, c.configuration)) return *error;
     if (NamedValues values = valuesOf(c.configuration); !values.empty())
       out.push_back(
           {c.key.kernel, c.key.arch, c.key.numerics, c.key.compiler, c.key.when, std::move(values), c.gain});
+  }
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <random>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,10 +171,34 @@ TEST(Database, RefusesWhatIsNone) {
   EXPECT_THAT(refusal(folder.file("newer")).message, HasSubstr("its version is 1, this tsr reads 2"));
   EXPECT_THAT(refusal(folder.file("newer")).hint, HasSubstr("tune again"));
 
-  EXPECT_THAT(refusal(folder.path.string()).message, HasSubstr("unable to open")) << "a directory";
+  EXPECT_THAT(refusal(folder.path.string()).message, HasSubstr("it is a directory"));
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refusal(folder.file("pipe")).message, HasSubstr("it is no regular file"));
   Expected<TuneDatabase> absent = TuneDatabase::openToRead(folder.file("absent"));
   ASSERT_FALSE(absent);
-  EXPECT_THAT(absent.error().message, HasSubstr("absent"));
+  EXPECT_THAT(absent.error().message, HasSubstr("absent: it does not exist"));
+}
+
+TEST(Database, RefusesABadCondition) {
+  Folder folder;
+  const std::string path = folder.file("tune.db");
+  {
+    TuneDatabase db = opened(path, "r");
+    EXPECT_FALSE(db.addSamples(kKey, "B=2", pairs(21, 2), true));
+    EXPECT_EQ(db.choice(kKey)->configuration, "B=2");
+  }
+  run(path, "UPDATE key SET sizes = 'N >=' WHERE sizes LIKE 'N >=%'");
+  TuneDatabase db = std::move(*TuneDatabase::open(path));
+  Expected<std::vector<TunedRow>> rows = db.rows();
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().code, "E_TUNE_DATABASE");
+  EXPECT_THAT(rows.error().message, HasSubstr("condition 'N >='"));
+  TuneDatabase out = std::move(*TuneDatabase::open(folder.file("out")));
+  MaybeError merged = out.merge(db);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->code, "E_TUNE_DATABASE");
+  EXPECT_THAT(merged->message, HasSubstr(path));
+  EXPECT_TRUE(out.dump()->empty()) << "nothing of it is added";
 }
 
 TEST(Database, RefusesACorruptFile) {
