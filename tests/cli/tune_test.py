@@ -110,7 +110,9 @@ class Tune(Cli):
         self.assertIsNone(document["choice"])
         self.assertEqual([w["configuration"] for w in document["wrong"]], ["B=2048"])
         self.assertRegex(document["wrong"][0]["reason"], r"^Z: \d+ of 131072 elements differ; element ")
-        self.assertIn("E_TUNE_WRONG", self.tune("--dim", "M=64", "N=2048").output)
+        output = self.tune("--dim", "M=64", "N=2048").output
+        self.assertIn("E_TUNE_WRONG", output)
+        self.assertIn("the default B=1 stays: every other is illegal or wrong", output)
         self.assertIn("B: 1", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
 
     def test_a_small_error_of_each_element_is_found(self):
@@ -164,6 +166,12 @@ def total(X: ts.Tensor["R", "N", ts.f32], Y: ts.Tensor["R", ts.f32], Z: ts.Tenso
         self.assertIn("[E_DIM_UNKNOWN]", self.tune("--dim", "M=4", "Q=4", status=1).errors)
         self.assertIn("[E_OPTION_VALUE]", self.tune("--dim", "M=4", "N=4", "--budget", "0", status=1).errors)
         self.assertIn("[E_NO_FILE]", self.call("tune", "--database", self.database).errors)
+
+    def test_every_size_is_read_before_one_is_measured(self):
+        for sizes in ("4,", ",4", "4,x"):
+            result = self.tune("--dim", "M=4", f"N={sizes}", status=1)
+            self.assertIn(f"[E_OPTION_VALUE] --dim N={sizes}: ", result.errors)
+        self.assertFalse(self.database.exists())
 
     def test_a_size_that_fails_leaves_the_choices_before_it(self):
         result = self.tune("--dim", "M=64", f"N=2048,{10**14}", status=1)
@@ -251,6 +259,25 @@ def total(X: ts.Tensor["R", "N", ts.f32], Y: ts.Tensor["R", ts.f32], Z: ts.Tenso
         self.assertIn("another process has locked it", refusal())
         other.close()
         self.tune("--dim", "M=4", "N=4")
+
+    def test_an_interrupted_run_says_what_remains(self):
+        self.source(add(list(range(1, 33))))
+        process = subprocess.Popen([str(self.tsr.program), "tune", str(self.file), "--database", str(self.database), "--dim", "M=64",
+                                    "N=2048,2049,2050,2051"], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   start_new_session=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:  # until something was stored
+            try:
+                with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as db:
+                    if db.execute("SELECT count(*) FROM timing").fetchone()[0]:
+                        break
+            except sqlite3.Error:
+                pass
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        errors = process.communicate()[1]
+        self.assertEqual(process.returncode, -signal.SIGINT, errors)
+        self.assertEqual(errors.count(f"tsr: interrupted: {self.database} keeps the sizes that were finished"), 1, errors)
 
     def test_killed_at_any_moment(self):
         self.source(add([1, 2, 3, 4, 5, 6, 7, 8]))

@@ -188,7 +188,8 @@ constexpr CodeText toolCodes[] = {
     {"E_TUNE_SPACE", "the space of a kernel is too large",
      "Configurations are all combinations of the tunables' values. Declare fewer values."},
     {"E_TUNE_DEFAULT", "a kernel's default configuration is illegal",
-     "The default consists of the first value of each tunable, and `tsr run` uses it. Others of the space "
+     "The default consists of the first value of each tunable. Code for which nothing was measured uses it. "
+     "Others of the space "
      "are "
      "legal."},
     {"E_TUNE_WRONG", "a configuration computes other results than the default",
@@ -197,7 +198,7 @@ constexpr CodeText toolCodes[] = {
      "compiler."},
     {"E_TUNE_DATABASE", "the tuner's database cannot be used",
      "The message has the reason: the file is locked by another process, corrupt, read-only, of another "
-     "version, "
+     "version, absent, has conditions that cannot be read, "
      "or no\n"
      "database of the tuner. Nothing is measured then. --database names another file (docs/tuning.md)."},
     {"W_TUNED", "a tuned configuration is not used",

@@ -13,6 +13,7 @@
 #include "tools/tune/Cost.h"
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -91,6 +92,11 @@ MaybeError readSizes(const std::vector<NamedValue> &given, std::vector<std::vect
     std::vector<std::vector<NamedValue>> longer;
     for (size_t at = 0; at <= text.size();) {
       const size_t end = std::min(text.find(',', at), text.size());
+      int64_t size = 0;
+      if (!parseInt(text.substr(at, end - at), size))
+        return Error{"E_OPTION_VALUE",
+                     fmt::format("--dim {}={}: '{}' is no size", name, text, text.substr(at, end - at)),
+                     "sizes are integers with commas between them: --dim M=256,512"};
       for (const std::vector<NamedValue> &dims : out) {
         longer.push_back(dims);
         longer.back().emplace_back(name, text.substr(at, end - at));
@@ -102,6 +108,15 @@ MaybeError readSizes(const std::vector<NamedValue> &given, std::vector<std::vect
       return Error{"E_OPTION_VALUE", fmt::format("--dim: more than {} combinations of sizes", most), ""};
   }
   return std::nullopt;
+}
+
+std::string interruptText; // complete before the handler is set
+
+/// Says what remains, then ends as without a handler.
+void onInterrupt(int signal) {
+  (void)!::write(STDERR_FILENO, interruptText.data(), interruptText.size());
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 /// A name for what this process measures that no other process has.
@@ -156,6 +171,11 @@ public:
             database_.beginRun(runId(), hostCpuModel(), sysconf(_SC_NPROCESSORS_ONLN),
                                std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()))
       return fail(*error);
+    interruptText =
+        fmt::format("\ntsr: interrupted: {} keeps the sizes that were finished; tsr tune --export "
+                    "--database {} writes their choices\n",
+                    database_.path(), database_.path());
+    std::signal(SIGINT, onInterrupt);
     int rc = exitOk; // sizes before one that fails keep their choices
     for (size_t i = 0; rc == exitOk && i < sizes.size(); ++i)
       rc = runOne(sizes[i], options_.budget / double(sizes.size()));

@@ -57,8 +57,10 @@ std::string describeTuning(const std::string &kernel, const NamedValues &dims,
                         tune::textOf(configurations[0].values),
                         tune::textOf(configurations[result.fastest].values), v.gain, v.pairs, 100 * v.wins);
   else
-    text += fmt::format("  the default {} stays: no other was measured often enough\n",
-                        tune::textOf(configurations[0].values));
+    text += fmt::format("  the default {} stays: {}\n", tune::textOf(configurations[0].values),
+                        result.illegal + result.wrong + 1 == configurations.size()
+                            ? "every other is illegal or wrong"
+                            : "no other was measured often enough");
   const std::string own = result.winner ? tune::textOf(configurations[result.winner].values) : "";
   if (choice.configuration != own || (result.winner && choice.pairs != int64_t(v.pairs)))
     text += "  with earlier runs: " + describeChoice(choice) + "\n";
