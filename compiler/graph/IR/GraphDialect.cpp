@@ -236,6 +236,13 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+/// May a launch pass `tensor` as `view`? A kernel views a tensor of rank 0 as one element.
+static bool fitsView(tessera::graph::TensorType tensor, tessera::tile::ViewType view) {
+  if (tensor.getElementType() != view.getElementType()) return false;
+  return tensor.getRank() == view.getRank() ||
+         (tensor.getRank() == 0 && view.getShape() == ArrayRef<int64_t>{1});
+}
+
 /// Checks operands and results against the parameters of the kernel: element types, ranks and effects must be
 /// equal.
 static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel, ArrayAttr params) {
@@ -252,9 +259,7 @@ static LogicalResult verifyOperands(LaunchOp launch, FunctionOpInterface kernel,
     Access effect = launch.getEffect(index);
     auto tensor = dyn_cast<tessera::graph::TensorType>(operand);
     auto view = dyn_cast<tessera::tile::ViewType>(type);
-    bool fits = tensor && view
-                    ? tensor.getElementType() == view.getElementType() && tensor.getRank() == view.getRank()
-                    : operand == type;
+    const bool fits = tensor && view ? fitsView(tensor, view) : operand == type;
     if (!fits)
       return launch.emitOpError() << "passes " << operand << " as operand " << index << " to "
                                   << launch.getKernelAttr() << ", which takes " << type;

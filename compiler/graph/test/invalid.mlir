@@ -235,3 +235,30 @@ func.func @f(%x: !graph.tensor<["N"], f32>) {
   %a = graph.reduce mean %x axes [0] parts 64 : (!graph.tensor<["N"], f32>) -> !graph.tensor<["ceildiv(N, 64)"], f32>
   return
 }
+
+// -----
+
+// A tensor of rank 0 is one element, which is no view of another extent or dtype.
+func.func @f(%x: !graph.tensor<[], f32>) {
+  // expected-error @+1 {{passes '!graph.tensor<[], f32>' as operand 0 to @k, which takes '!tile.view<2xf32>'}}
+  graph.launch @k(read %x) : (!graph.tensor<[], f32>) -> ()
+  return
+}
+
+tile.kernel @k(%x: !tile.view<2xf32>) grid ["1"] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["2"]>]} {
+  tile.return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<[], f32>) {
+  // expected-error @+1 {{passes '!graph.tensor<[], f32>' as operand 0 to @k, which takes '!tile.view<1xf64>'}}
+  graph.launch @k(read %x) : (!graph.tensor<[], f32>) -> ()
+  return
+}
+
+tile.kernel @k(%x: !tile.view<1xf64>) grid ["1"] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f64, access = read, dims = ["1"]>]} {
+  tile.return
+}

@@ -106,6 +106,24 @@ TEST(Sdk, ShapesAreValidatedAgainstAPolicy) {
   EXPECT_NE(tessera_validate_shapes(ir, "sometimes").error, "");
 }
 
+TEST(Sdk, LaunchesWithTensorsOfRank0CanBeInspectedAndReadAgain) {
+  for (const char *body : {"k * x", "x / ts.sum(x)", "x[0] * x"}) {
+    ModuleIR ir = tessera_frontend_compile(std::string(R"(import tessera as ts
+@ts.jit
+def f(k: ts.Tensor[ts.f32], x: ts.Tensor["n", ts.f32]):
+    return )") + body + "\n");
+    ASSERT_TRUE(ir) << body;
+    CompileOptions options;
+    options.isIr = true;
+    const std::string tile = ir.inspect_ir("tile");
+    std::string out;
+    std::vector<Diagnostic> diags;
+    EXPECT_EQ(service().emit(tile, options, Emit::Tile, out, diags), CompileStatus::Ok) << body;
+    EXPECT_EQ(out, tile) << body;
+    EXPECT_EQ(service().emit(tile, options, Emit::Assembly, out, diags), CompileStatus::Ok) << body;
+  }
+}
+
 TEST(Pipeline, SnapshotsAreNumberedInPipelineOrder) {
   CompileOptions options;
   options.fileName = "scale.py";

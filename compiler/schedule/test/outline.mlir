@@ -257,3 +257,17 @@ graph.func @attend(%q: !heads, %k: !heads) -> !heads attributes {returns = ["res
   }
   graph.return %0 : !heads
 }
+
+// A kernel views a tensor of rank 0 as one element, and the launch passes it as it is.
+// CHECK-LABEL: schedule.kernel @scaled.g0(%in0: !tile.view<1xf32>, %in1: !tile.view<?xf32>, %out0: !tile.view<?xf32>
+// CHECK-LABEL: graph.func @scaled
+// CHECK: graph.launch @scaled.g0(read %{{.*}}, read %{{.*}}) dims ["N"] : (!graph.tensor<[], f32>, !graph.tensor<["N"], f32>)
+graph.func @scaled(%k: !graph.tensor<[], f32>, %x: !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32> {
+  %0 = schedule.group map(%k, %x) attributes {tile = array<i64: 1, 64>}
+      : (!graph.tensor<[], f32>, !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32> {
+  ^bb0(%a: !graph.tensor<[], f32>, %b: !graph.tensor<["N"], f32>):
+    %1 = graph.binary mul %a, %b : (!graph.tensor<[], f32>, !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+    schedule.yield %1 : !graph.tensor<["N"], f32>
+  }
+  graph.return %0 : !graph.tensor<["N"], f32>
+}
