@@ -121,8 +121,11 @@ private:
       return false;
     }
     if (!t.isContiguous && a.strides.empty()) {
-      refuse("E_ARG_STRIDES", where() + " is not contiguous, and its type has no ts.strides",
-             "pass " + contiguous(t, a) + ", or declare its strides");
+      refuse("E_ARG_STRIDES",
+             where() + " is not contiguous" +
+                 (code.isFunction ? ", as the tensors of graph functions must be"
+                                  : ", and its type has no ts.strides"),
+             "pass " + contiguous(t, a) + (code.isFunction ? "" : ", or declare its strides"));
       return false;
     }
     if (a.isWritten && !t.askReadOnly(values_[parameter], name(parameter))) return false;

@@ -49,7 +49,10 @@ int dtypeOfFormat(const char *format, Py_ssize_t bytes) {
 
 /// Raises for elements of a format that is no dtype.
 void refuseFormat(const std::string &name, const std::string &format, Py_ssize_t bytes) {
-  if (format.size() == 2 && format[0] == '>' && dtypeOfFormat(&format[1], bytes) >= 0) {
+  const bool isSwapped =
+      format[0] == (std::endian::native == std::endian::little ? '>' : '<') || format[0] == '!';
+  const bool isComplex = format[isSwapped] == 'Z';
+  if (isSwapped && (isComplex || (format.size() == 2 && dtypeOfFormat(&format[1], bytes) >= 0))) {
     refuse("E_ARG_DTYPE", name + " has its bytes in another order than this machine's",
            "pass " + name + ".astype(" + name + ".dtype.newbyteorder('='))");
     return;
@@ -62,8 +65,12 @@ void refuseFormat(const std::string &name, const std::string &format, Py_ssize_t
     hint = "pass one field: np.ascontiguousarray(" + name + "['field'])";
   } else if (format[order] == 'Z') {
     what = "that are complex, which the language does not have";
-    hint = "pass its parts, " + name + ".real and " + name + ".imag, or both as a last dim of 2: " + name +
-           ".view('" + (bytes == 8 ? "float32" : "float64") + "').reshape(*" + name + ".shape, 2)";
+    hint = "pass its parts, " + name + ".real and " + name + ".imag";
+    if (bytes == 8 || bytes == 16)
+      hint += ", or both as a last dim of 2: " + name + ".view('" + (bytes == 8 ? "float32" : "float64") +
+              "').reshape(*" + name + ".shape, 2)";
+    else
+      hint = "convert it first, " + name + ".astype('complex128'), and " + hint;
   } else if (format[order] == 'O') {
     what = "that are objects of Python";
     hint = "make numbers of them: " + name + ".astype('float32')";

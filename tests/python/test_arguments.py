@@ -76,6 +76,10 @@ class Arguments(unittest.TestCase):
         self.refused("E_ARG_STRIDES", lambda: copy(base[29::-1], y), "x", "negative", "np.ascontiguousarray(x)")
         self.refused("E_ARG_STRIDES", lambda: add(base[::3], y), "x", "not contiguous")
         self.refused("E_ARG_STRIDES", lambda: doubled(np.asfortranarray(np.ones((3, 4), "f4"))), "not contiguous")
+        for call, is_offered in ((lambda: add(base[::3], y), True), (lambda: doubled(base[::3]), False)):  # graph functions take no strides
+            with self.assertRaises(ts.Error) as raised:
+                call()
+            self.assertEqual("declare its strides" in str(raised.exception), is_offered, raised.exception)
         np.testing.assert_array_equal(doubled(np.asfortranarray(np.ones((1, 4), "f4"))), 2)  # contiguous both ways
 
     def test_shapes(self):
@@ -122,12 +126,16 @@ class Arguments(unittest.TestCase):
         for x in (np.array([None] * 3), np.zeros(3, "M8[s]"), np.array(["a"] * 3), np.zeros(3, "c8"), np.zeros(3, [("a", "f4")]),
                   np.zeros(3, np.longdouble)):
             self.refused("E_ARG_DTYPE", lambda: add(x, y), "x")
-        for dtype, words in (("c8", "x.view('float32').reshape(*x.shape, 2)"), (">c16", "x.view('float64')"), (object, "x.astype('float32')"),
+        for dtype, words in (("c8", "x.view('float32').reshape(*x.shape, 2)"), ("c16", "x.view('float64')"),
+                             (">c8", "x.astype(x.dtype.newbyteorder('='))"), ("G", "x.astype('complex128')"), (object, "x.astype('float32')"),
                              ("M8[s]", "x.view('int64')"), ("m8[ns]", "x.view('int64')"), ("S3", "np.unique(x"), ("U3", "np.unique(x"),
                              ([("a", "f4")], "np.ascontiguousarray(x['field'])"), ("g", "x.astype('float32')")):
             x = np.zeros(3, dtype)
             for call in (lambda: add(x, y), lambda: ts.asarray(x), lambda: ts.exp(x)):
                 self.refused("E_ARG_DTYPE", call, words)
+        with self.assertRaises(ts.Error) as raised:
+            doubled(np.zeros(3, np.clongdouble))
+        self.assertNotIn(".view(", str(raised.exception))  # no dtype has the size of its parts
         pairs = np.array([1 + 2j, 3 - 4j], "c8")  # as the hint says
         np.testing.assert_array_equal(doubled(pairs.view("float32").reshape(*pairs.shape, 2)), [[2, 4], [6, -8]])
         self.refused("E_ARG_DTYPE", lambda: add(np.ones(3), y), "x is f64[3], expected elements of f32")
