@@ -141,11 +141,12 @@ class Profile:
         name = _path(path)
         target = os.path.realpath(name)
         is_file = os.path.isfile(target) or not os.path.exists(target)
-        part = f"{target}.{os.getpid()}.part" if is_file else target
+        # Of this call alone, also among threads. tempfile.mkstemp would not heed the umask.
+        part = f"{target}.{os.urandom(8).hex()}.part" if is_file else target
         try:
             if is_file and os.path.exists(target) and not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            with open(part, "w") as file:
+            with open(part, "x" if is_file else "w") as file:
                 file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
                 file.write(",\n".join(map(json.dumps, self._events())))
                 file.write('\n], "otherData": ' + json.dumps({"dropped": self.dropped}) + "}\n")
@@ -154,9 +155,10 @@ class Profile:
                     os.chmod(part, stat.S_IMODE(os.stat(target).st_mode))
                 os.replace(part, target)
         except OSError as e:
+            raise Error(f"{name}: {e.strerror}", "TSR_EIO") from None
+        finally:
             if is_file and os.path.exists(part):
                 os.unlink(part)
-            raise Error(f"{name}: {e.strerror}", "TSR_EIO") from None
 
     def _events(self) -> Iterator[dict[str, Any]]:
         """Trace events: a process for each device and one for the host, tracks for streams and threads, arrows from calls to work."""

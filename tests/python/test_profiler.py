@@ -6,6 +6,7 @@ import re
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -162,6 +163,17 @@ class Profiles(unittest.TestCase):
                 self.assertEqual(len(json.loads(target.read_text())["traceEvents"]), len(events))
                 target.chmod(0o640)
             self.assertEqual(target.stat().st_mode & 0o777, 0o640)
+            savers = [threading.Thread(target=profile.save, args=(target,)) for _ in range(8)]
+            for saver in savers:
+                saver.start()
+            for saver in savers:
+                saver.join()
+            self.assertEqual(len(json.loads(target.read_text())["traceEvents"]), len(events))
+            before = sorted(os.listdir(folder))
+            with mock.patch.object(ts.profiler.Profile, "_events", side_effect=MemoryError), self.assertRaises(MemoryError):
+                profile.save(target)
+            self.assertEqual(sorted(os.listdir(folder)), before)  # no part of a file stays
+            self.assertEqual(len(json.loads(target.read_text())["traceEvents"]), len(events))
             pipe = pathlib.Path(folder, "pipe")
             os.mkfifo(pipe)
             read = []
