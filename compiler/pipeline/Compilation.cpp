@@ -8,6 +8,7 @@
 #include "compiler/schedule/IR/FunctionVariants.h"
 #include "compiler/schedule/Transforms/Variants.h"
 #include "compiler/support/DiagnosticCode.h"
+#include "compiler/target/IR/SourceFiles.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/Profiles.h"
@@ -354,8 +355,10 @@ CompileStatus Compilation::advance(Level level) {
     addPassesTo(static_cast<Level>(l), pm, options);
   // Once per level, not once per pass: verifying everything costs about as much as a pass.
   pm.enableVerifier(!options_.printIrAfterAll.empty());
-  if (failed(pm.run(*module_)) || failed(verify(*module_)))
-    return passFailure("a compiler pass failed without saying why");
+  if (level == Level::Target) target::setSourceFiles(*module_, options_.supplied.pieces);
+  const bool ran = succeeded(pm.run(*module_));
+  target::setSourceFiles(*module_, {});
+  if (!ran || failed(verify(*module_))) return passFailure("a compiler pass failed without saying why");
   reached_ = level;
   return CompileStatus::Ok;
 }

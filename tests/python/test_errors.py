@@ -135,6 +135,16 @@ class Classes(unittest.TestCase):
                    "    assert e.code == 'E_ASSERT' and 'k.py:5' in str(e) and 'i is 8' in str(e), e\nelse:\n    raise AssertionError\n")
         subprocess.run([sys.executable, "-c", program], check=True, env={**__import__("os").environ, "TESSERA_DEBUG": "on"})
 
+    def test_a_race_on_an_emulated_device(self):
+        source = "import tessera as ts\n\nwidth = 16\n\n\n@ts.kernel\ndef racy(x: ts.Tensor['n', ts.f32], s: ts.Tensor[1, ts.f32]):\n" \
+                 "    for i in ts.tile.parallel(0, n, width):\n        s[0] = s[0] + ts.tile.sum(x[i:i+width])\n\n\n" \
+                 "ts.runtime.select_backend('ptx:emulated:sm_90+check')\nracy(ts.ones(64), ts.zeros(1))\nts.runtime.synchronize()\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "racy.py")
+            path.write_text(source)
+            done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+        self.assertIn("E_EMU_RACE", done.stderr)
+        self.assertEqual(set(re.findall(r"racy\.py:(\d+):\d+", done.stderr)), {"9"}, done.stderr)  # the file's line, not the definition's
 
     def test_without_the_compiler(self):
         """A copy of the package beside a libtessera.so without a compiler runs bundles, and says what is missing for the rest."""

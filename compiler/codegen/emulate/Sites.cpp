@@ -22,10 +22,14 @@ FileLineColLoc placeOf(Location location) {
 int32_t Sites::number(Operation *op) {
   std::string line;
   llvm::raw_string_ostream text(line);
-  if (FileLineColLoc place = placeOf(op->getLoc()))
-    text << place.getFilename().getValue() << '\t' << place.getLine() << '\t' << place.getColumn();
-  else
+  if (FileLineColLoc place = placeOf(op->getLoc())) {
+    std::string file = place.getFilename().str();
+    uint32_t number = place.getLine();
+    toFile(pieces_, file, number);
+    text << file << '\t' << number << '\t' << place.getColumn();
+  } else {
     text << "\t0\t0";
+  }
   text << '\t';
   if (auto call = dyn_cast<LLVM::CallOp>(op); call && call.getCallee())
     text << *call.getCallee();

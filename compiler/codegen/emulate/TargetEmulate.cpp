@@ -9,6 +9,7 @@
 #include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/emulate/Sites.h"
 #include "compiler/codegen/emulate/VendorOps.h"
+#include "compiler/target/IR/SourceFiles.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -34,7 +35,7 @@ class Image {
 public:
   Image(target::ModuleOp image, bool check)
       : image_(image), check_(check), layout_(DataLayout::closest(image)),
-        b_(image.getLoc(), image.getContext()) {}
+        b_(image.getLoc(), image.getContext()), sites_(target::sourceFilesOf(image)) {}
 
   LogicalResult rewrite() {
     llvm::SmallSet<StringRef, 4> kernels;
