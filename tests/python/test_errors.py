@@ -80,7 +80,7 @@ class Places(unittest.TestCase):
         that ends ä ö ü
             """
             for i in ts.tile.parallel(0, n, 8):
-                s = "äöü"; x[i:i+8] = 1.0  # mark letters
+                s = "äöü"; x[i:i+8] = unknown  # mark letters
 
         with self.assertRaises(ts.CompileError) as raised:
             k(X)
