@@ -353,6 +353,22 @@ class Calls(unittest.TestCase):
             weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
             np.testing.assert_allclose(op.flash_attention(q, k, v), weights @ v, rtol=1e-4, atol=1e-5)
 
+    def test_any_number_of_query_heads_for_a_key_head(self):
+        @ts.jit
+        def grouped(q: ts.Tensor["G*Hk", "S", 16, ts.f32], k: ts.Tensor["Hk", "T", 16, ts.f32], v: ts.Tensor["Hk", "T", 16, ts.f32]):
+            return op.flash_attention(q, k, v)
+
+        def heads(hq, hk):
+            return floats(hq, 5, 16), floats(hk, 33, 16, seed=2), floats(hk, 33, 16, seed=3)
+        for hq, hk in ((1, 1), (2, 2), (6, 2), (7, 1), (12, 3), (0, 2), (0, 0)):
+            q, k, v = heads(hq, hk)
+            wide, values = (np.repeat(t.astype("f8"), hq // max(hk, 1), axis=0) for t in (k, v))
+            weights = np.exp(q @ wide.transpose(0, 2, 1) / 4)
+            np.testing.assert_allclose(grouped(q, k, v), weights / weights.sum(-1, keepdims=True) @ values, rtol=1e-4, atol=1e-5)
+        for hq, hk in ((5, 2), (1, 2), (3, 0)):
+            with self.assertRaisesRegex(ts.ArgumentError, r"G\*Hk heads of q are no multiple of Hk heads of k"):
+                grouped(*heads(hq, hk))
+
     def test_autotuned(self):
         x = np.zeros(100, "f4")
         tuned(x)

@@ -332,6 +332,24 @@ Value graphCrossEntropy(Elaborator &ctx, GraphCall &a) {
   return r;
 }
 
+/// Are `heads` heads of q a multiple of the `groups` heads of k? Of a product that is one argument, "G*Hk", a
+/// launch checks it.
+static bool isMultipleOfHeads(Elaborator &ctx, const DimExpr &heads, const DimExpr &groups, Range loc) {
+  if (divideExactly(heads, groups)) return true;
+  const std::string product = "*" + heads.text() + "*", factor = groups.text();
+  if (!ctx.isDim(factor) || product.find_first_of("+-(") != std::string::npos ||
+      product.find("*" + factor + "*") == std::string::npos)
+    return false;
+  // No heads are a multiple of no heads, and only they are.
+  const std::optional<DimExpr> divisor = apply("max", groups, 1), one = apply("min", heads, 1);
+  const std::optional<DimExpr> rest = divisor ? apply("mod", heads, *divisor) : std::nullopt;
+  const std::optional<DimExpr> none = rest ? subtract(0, *rest) : std::nullopt;
+  const std::optional<DimExpr> some = one ? subtract(groups, *one) : std::nullopt;
+  const std::string says = heads.text() + " heads of q are no multiple of " + factor + " heads of k";
+  return none && some && ctx.graphRequire(*some, Code::E_SHAPE, says, loc) &&
+         ctx.graphRequire(*none, Code::E_SHAPE, says, loc);
+}
+
 Value graphAttention(Elaborator &ctx, GraphCall &a) {
   const Range loc = a.loc;
   for (size_t i = 0; i < 3; ++i)
@@ -361,10 +379,12 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
   }
   Dims q = ctx.graphDims(a[0]), k = ctx.graphDims(a[1]), v = ctx.graphDims(a[2]);
   auto refuse = [&](const std::string &message) {
-    return ctx.fail(Code::E_SHAPE, loc,
-                    "'flash_attention' of q " + ctx.graphName(a[0]) + ", k " + ctx.graphName(a[1]) +
-                        " and v " + ctx.graphName(a[2]) + ": " + message,
-                    "q is [..., Hq, Sq, D]; k and v are [..., Hk, Sk, D], and Hq is a multiple of Hk");
+    return ctx.fail(
+        Code::E_SHAPE, loc,
+        "'flash_attention' of q " + ctx.graphName(a[0]) + ", k " + ctx.graphName(a[1]) + " and v " +
+            ctx.graphName(a[2]) + ": " + message,
+        "q is [..., Hq, Sq, D]; k and v are [..., Hk, Sk, D]; Hq is Hk, or declared as a multiple of it: "
+        "\"4*Hk\", or \"G*Hk\" with any other name");
   };
   size_t rank = q.size();
   if (k.size() != rank) return refuse("q and k have another number of dims");
@@ -372,7 +392,7 @@ Value graphAttention(Elaborator &ctx, GraphCall &a) {
   if (q.back() != k.back()) return refuse(q.back().text() + " would have to equal " + k.back().text());
   for (size_t i = 0; i + 3 < rank; ++i)
     if (q[i] != k[i]) return refuse(q[i].text() + " would have to equal " + k[i].text());
-  if (rank > 2 && !divideExactly(q[rank - 3], k[rank - 3]))
+  if (rank > 2 && !isMultipleOfHeads(ctx, q[rank - 3], k[rank - 3], loc))
     return refuse(q[rank - 3].text() + " heads of q are not known to be a multiple of " + k[rank - 3].text());
   // A program keeps whole rows, so their length is compiled in if it is known.
   for (const auto &[dim, value] : ctx.options_.dims)

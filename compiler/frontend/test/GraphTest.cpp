@@ -150,6 +150,21 @@ TEST(Graph, LibraryOps) {
   EXPECT_THAT(of("return ts.mse(b, b)", "ts.Tensor[ts.f32]"), HasSubstr("mse(%6, %7) : [] f32"));
 }
 
+TEST(Graph, HeadsOfAttention) {
+  auto attend = [](const std::string &q, const std::string &k) {
+    return compile("import tessera as ts\n@ts.jit\ndef f(q: ts.Tensor[" + q +
+                   ", \"S\", \"D\", ts.f32], k: ts.Tensor[" + k +
+                   ", \"T\", \"D\", ts.f32]):\n    return ts.flash_attention(q, k, k)\n")
+        .text();
+  };
+  const std::string says = "are not known to be a multiple of";
+  for (const char *q : {"\"Hk\"", "\"4*Hk\"", "\"G*Hk\"", "\"Hk*G\"", "\"2*G*Hk\""})
+    EXPECT_THAT(attend(q, "\"Hk\""), HasSubstr("attention(q, k, k)")) << q;
+  EXPECT_THAT(attend("\"G*A*B\"", "\"A*B\""), HasSubstr("attention(q, k, k)"));
+  for (const char *q : {"\"Hq\"", "\"G*Hkk\"", "\"Hk + 1\"", "4"})
+    EXPECT_THAT(attend(q, "\"Hk\""), AllOf(HasSubstr("E_SHAPE"), HasSubstr(says))) << q;
+}
+
 TEST(Graph, LoopsAndConstantConditions) {
   EXPECT_EQ(of("for t in range(3):\n    if t % 2 == 0:\n        x = x + t\nreturn x"), R"(  %6 = const 0 : f32
   %7 = add(x, %6) : [M, K] f32
