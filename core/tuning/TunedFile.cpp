@@ -160,8 +160,9 @@ std::string tunedPath() {
 }
 
 std::shared_ptr<const TunedRows> tunedRows() {
-  static Known &known = *new Known; // never destroyed: threads may compile after static destructors
-  static const auto none = std::make_shared<const TunedRows>();
+  // Never destroyed: threads may compile after static destructors.
+  static Known &known = *new Known;
+  static const auto &none = *new auto(std::make_shared<const TunedRows>());
   const std::string path = tunedPath();
   struct stat status = {};
   if (path.empty() || (::stat(path.c_str(), &status) != 0 && errno == ENOENT)) return none;
