@@ -245,7 +245,7 @@ tsr_status_t tsrKernelWorkspace(tsr_kernel_t handle, void **args, size_t nargs, 
     if (kernel->function) {
       // A variant may be for aligned tensors only. The launch may have either kind, so the larger size
       // counts.
-      constexpr size_t most = 8; // alignments that are told apart
+      constexpr size_t most = 8; // alignments, each of which doubles the cases
       std::vector<std::pair<size_t, int64_t>> alignments;
       if (kernel->chooser) alignments = kernel->chooser->alignments();
       alignments.resize(std::min(alignments.size(), most));

@@ -20,15 +20,10 @@ const CommandSpec profileSpec = {
     "profile",
     "FILE [options]",
     "the time of each launch, the variant chosen, and how far it is from the speed of memory",
-    "Runs one kernel or graph function of FILE (a source or a bundle) many times on the CPU and prints, for "
-    "each "
-    "of its\n"
-    "launches, the time, the variant that was chosen, and the bytes of its tensors. The last column compares "
-    "with "
-    "a copy of as\n"
-    "many bytes, measured in the same run: a launch that only moves memory reaches about 100%. Inputs "
-    "without a "
-    "file are random.",
+    "Runs one kernel or graph function of FILE (a source or a bundle) many times on the CPU and prints,\n"
+    "for each of its launches, the time, the variant that was chosen, and the bytes of its tensors. The\n"
+    "last column compares with a copy of as many bytes, measured in the same run: a launch that only\n"
+    "moves memory reaches about 100%. Inputs without a file are random.",
     {
         {"in", 0, OptionSpec::Named, "NAME=FILE ...", "a tensor's contents"},
         {"scalar", 0, OptionSpec::Named, "NAME=VALUE ...", "a scalar: 2, -1.5, inf, nan, true"},

@@ -28,13 +28,11 @@ const CommandSpec tuneSpec = {
     "tune",
     "FILE [options]",
     "find a kernel's fastest tunables and remember them",
-    "Measures the configurations that a kernel declares with @ts.kernel.autotune, beside its default, for "
-    "the "
-    "sizes of --dim.\n"
-    "Measurements go to a database. What they choose goes to a look-up file that every later compilation "
-    "reads. Inputs without\n"
-    "a file are random. tsr tune --merge A.db B.db unites databases; --list shows one; --export writes its "
-    "look-up file again.",
+    "Measures the configurations that a kernel declares with @ts.kernel.autotune, beside its default, for\n"
+    "the sizes of --dim. Measurements go to a database. What they choose goes to a look-up file that every\n"
+    "later compilation reads. Inputs without a file are random. tsr tune --merge A.db B.db unites "
+    "databases;\n"
+    "--list shows one; --export writes its look-up file again.",
     {
         {"dim", 0, OptionSpec::Named, "NAME=VALUE[,VALUE...] ...",
          "sizes; several values of several dims: every combination"},

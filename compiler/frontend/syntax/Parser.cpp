@@ -155,7 +155,7 @@ private:
       line(out);
   }
 
-  /// Simple statements, with `;` between them and perhaps behind the last.
+  /// Simple statements with `;` between them. One may also follow the last.
   void line(ast::Block &out) {
     if ((at("except") || at("finally")) && sink_.has(Code::E_UNSUPPORTED))
       throw SyntaxError(); // of a refused try
