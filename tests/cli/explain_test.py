@@ -60,7 +60,7 @@ ELSEWHERE = {
     "W_CODEGEN_PLUGIN": "compiler/codegen/test/PluginTargetTest.cpp",
     "W_PLUGIN": "core/test/plugin/ProfilesTest.cpp",
     "W_TRACE": "core/objects/Tracer.cpp",
-    "W_VARIANT": "core/test/FunctionTest.cpp",
+    "W_VARIANT": "core/test/FunctionBodiesTest.cpp",
 }
 
 
