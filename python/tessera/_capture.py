@@ -274,7 +274,7 @@ class Source:
             indent, _, rest = piece.text.partition("def")
             if piece.decorator:
                 pieces.append((text.count("\n") + 1, piece.file, piece.line))
-                text += f"{indent}{piece.decorator}\n"
+                text += "".join(f"{indent}{line}\n" for line in piece.decorator.splitlines())
             pieces.append((text.count("\n") + 1, piece.file, piece.line))
             text += f"{indent}def{rest.replace(piece.name, name, 1)}" + ("" if rest.endswith("\n") else "\n")
         return text, {"kernel": self.pieces[0].name, "file": self.pieces[0].file,

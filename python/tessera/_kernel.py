@@ -48,6 +48,8 @@ class Kernel(_core.Kernel):
         self._read: tuple[str, dict[str, Any], list[str] | None] | None = None  # what _source() gave
         self._space: Mapping[str, tuple[int, ...]] = {}
         self._decorator = ""  # what the compiler reads above its def
+        self._specializations: tuple[str, ...] = ()  # the decorators @ts.op.specialize
+        self._is_jit = False  # has @ts.jit
         self._annotations: Mapping[str, Any] = {}
         self._is_function = is_function
         self._captures_graph = captures_graph
@@ -388,9 +390,15 @@ def _function_of(value: Any) -> tuple[types.FunctionType, str] | None:
 
 
 def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: bool = False,
-              space: Mapping[str, tuple[int, ...]] = {}) -> Kernel:
-    """`decorator`: its name in messages."""
-    if isinstance(function, Kernel):
+              space: Mapping[str, tuple[int, ...]] = {}, specializations: tuple[str, ...] = ()) -> Kernel:
+    """`decorator`: its name in messages. A graph function has one @ts.jit or none, and any number of @ts.op.specialize."""
+    is_jit = decorator == "ts.jit"
+    if isinstance(function, Kernel) and is_function and function._is_function and not (is_jit and function._is_jit) and function._decorator:
+        is_jit |= function._is_jit
+        captures_graph |= function._captures_graph
+        specializations += function._specializations
+        function = function.__wrapped__
+    elif isinstance(function, Kernel):
         raise ArgumentError(f"'{function.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
     _capture.check(function, decorator)
     function._tessera_scope = _capture.scope_of(function, sys._getframe(1))  # for names in annotations, which no closure has
@@ -413,7 +421,9 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
                 tuple(name not in annotations for name in parameters), is_function, source,
                 positional=code.co_argcount, captures_graph=captures_graph)
     made.__wrapped__ = function
-    made._decorator = "@tessera.jit" if is_function else "@tessera.kernel"
+    made._is_jit = is_jit
+    made._specializations = specializations
+    made._decorator = "\n".join([*(["@tessera.jit"] if is_jit else []), *specializations]) if is_function else "@tessera.kernel"
     if space:
         made._space = space
         made._decorator += f".autotune(space=dict({', '.join(f'{name}={values}' for name, values in space.items())}))"
@@ -522,6 +532,49 @@ def jit(function: Callable[..., Any] | None = None, *, capture_graph: bool = Fal
         return _decorate(wrapped, "ts.jit", True, capture_graph)
 
     return decorate if function is None else decorate(function)
+
+
+@entry
+def specialize(*, when: Mapping[str, str], use: Mapping[str, Any]) -> Callable[[Callable[..., Any]], Kernel]:
+    """@ts.op.specialize(when={"backend": "rocm"}, use={"tile_sizes": [128, 128, 32]}) requests tiles for a graph function's products.
+
+        @ts.op.specialize(when={"backend": "ptx", "arch": "sm_90"}, use={"tile_sizes": [128, 128, 64]})
+        @ts.op.specialize(when={"backend": "rocm"}, use={"tile_sizes": [128, 128, 32]})
+        def my_gemm(A, B):
+            return ts.matmul(A, B)
+
+    A function with it needs no @ts.jit. `when` names a backend, an arch of it, or both; `use` has tile_sizes, the rows, columns and depth of
+    a tile. The first request that holds for the target counts, and the metadata's `decisions` report it. On other targets the compiler
+    chooses. Results do not depend on tiles but for the order of sums.
+
+    Raises ArgumentError (E_DECORATOR) for other keys and values, and for a kernel.
+    """
+    words = _written_request("when", when, ("backend", "arch"), str)
+    tiles = _written_request("use", use, ("tile_sizes",), list)
+    text = f"@tessera.op.specialize(when={words}, use={tiles})"
+    return lambda function: _decorate(function, "ts.op.specialize", True, specializations=(text,))
+
+
+def _written_request(name: str, items: Any, keys: tuple[str, ...], kind: type) -> str:
+    """One argument of specialize, as the compiler reads it."""
+    hint = 'write @ts.op.specialize(when={"backend": "rocm"}, use={"tile_sizes": [128, 128, 32]})'
+    if not isinstance(items, Mapping) or not items:
+        raise ArgumentError(f"{name} is a dict and not empty, found {items!r}", "E_DECORATOR", hint)
+    found = []
+    for key, value in items.items():
+        if key not in keys:
+            raise ArgumentError(f"{name} has no {key!r}", "E_DECORATOR", f"its keys are {', '.join(keys)}")
+        if kind is list:
+            numbers = [] if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
+            numbers = [_integer(f"a number of {key}", number) for number in numbers]
+            if len(numbers) != 3 or min(numbers) < 1:
+                raise ArgumentError(f"'{key}' are three integers of at least 1, found {value!r}", "E_DECORATOR", hint)
+            found.append(f"'{key}': {numbers}")
+        elif isinstance(value, str):
+            found.append(f"'{key}': {str(value)!r}")
+        else:
+            raise ArgumentError(f"'{key}' is a name, found {value!r}", "E_DECORATOR", hint)
+    return "{" + ", ".join(found) + "}"
 
 
 class Module(Mapping[str, Kernel]):

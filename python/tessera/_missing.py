@@ -36,7 +36,6 @@ NAMES = {
     "tessera.sparse": "sparse tensors",
     "tessera.quant": "quantisation",
     "tessera.optim": "optimisers",
-    "tessera.op.specialize": "hints by backend",
     "tessera.dist.mesh": "distributed execution",
     "tessera.dist.tensor": "distributed execution",
     "tessera.dist.Block": "distributed execution",

@@ -1,7 +1,10 @@
 """The operations of graph functions, which are also called on arrays, and `specialize`."""
-from typing import Any as _Any
+from collections.abc import Mapping as _Mapping
+from typing import Any as _Any, Callable as _Callable
 
-def specialize(*args: _Any, **kwargs: _Any) -> _Any: ...
+from tessera import Kernel as _Kernel
+
+def specialize(*, when: _Mapping[str, str], use: _Mapping[str, _Any]) -> _Callable[[_Callable[..., _Any]], _Kernel]: ...
 
 # made by python/tools/stubs.py: op
 def all(x: _Any, axis: _Any = None, keepdims: _Any = False) -> _Any: ...

@@ -46,6 +46,10 @@ def graph(expression, decorator="@ts.jit", tensor='"n", 16, ts.f32'):
     return f"{HEAD}{decorator}\ndef k(X: ts.Tensor[{tensor}]):\n    return {expression}\n"
 
 
+def specialized(backend):
+    return f'@ts.op.specialize(when={{"backend": "{backend}"}}, use={{"tile_sizes": [16, 8, 24]}})\n'
+
+
 PLAIN = tiles("X[i:i+32] = X[i:i+32] * X[i:i+32] + 1.0")
 SUM = tiles("X[i:i+32] = X[i:i+32] - ts.tile.sum(X[i:i+32])")
 FENCE = "X[i:i+32] = X[i:i+32] + 1.0\nts.tile.fence(order=\"{}\", scope=\"{}\")\nX[i:i+32] = X[i:i+32] + 1.0"
@@ -79,7 +83,8 @@ CASES = {
        {"tile": "(64, 64)", "stages": 3, "num_warps": 4, "vector": 128, "epilogue": '["bias"]'}.items()},
     "@ts.jit(capture_graph=)": Case(graph("X + 1.0", "@ts.jit(capture_graph=True)")),
     "@ts.autodiff": Case(graph("X + 1.0", "@ts.autodiff")),
-    "@ts.op.specialize(when=, use=)": Case(graph("X + 1.0", '@ts.op.specialize(when="n > 4", use="fast")')),
+    "@ts.op.specialize(when=, use=)": Case(graph("X @ X", specialized("cpu") + specialized("ptx") + "@ts.jit", "64, 64, ts.f32"),
+                                            graph("X @ X", tensor="64, 64, ts.f32")),
     "@accum(f32)": Case(graph("X @ X", tensor='16, 16, "bf16 @accum(f32)"'), graph("X @ X", tensor="16, 16, ts.bf16"), stage="graph"),
     "@accum(f64) of a sum": Case(tiles("X[i:i+32] = X[i:i+32] - ts.tile.sum(X[i:i+32])", tensor='"f32 @accum(f64)"'), SUM),
     "@accum(f64) of an f32 product": Case(product("f32 @accum(f64)")),

@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -291,6 +292,35 @@ class Calls(unittest.TestCase):
         scaled(base[::3], out[::2], 2.0)
         np.testing.assert_array_equal(out[::2], 2 * base[::3])
         np.testing.assert_array_equal(out[1::2], 0)
+
+    def test_tiles_for_some_targets(self):
+        """Above or below ts.jit or alone, in methods, with arrays for the sizes; the first request that holds counts."""
+        def tile(function, target):
+            text = str(function.inspect_ir("schedule", target=target))
+            return [int(number) for number in re.search(r"matmul.*?\btile = array<i64: (.*?)>", text)[1].split(",")]
+
+        class Layer:
+            @ts.op.specialize(when={"backend": "cpu", "arch": "x86-64-v3"}, use={"tile_sizes": np.array([16, 24, 40])})
+            @ts.jit(capture_graph=True)
+            @ts.op.specialize(when=dict(backend="ptx"), use=dict(tile_sizes=(32, 32, 8)))
+            def product(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32]):
+                return A @ B
+
+        self.assertEqual(tile(Layer.product, "cpu:x86-64-v3"), [16, 24, 40])
+        self.assertEqual(tile(Layer.product, "ptx:sm_80"), [32, 32, 8])
+        self.assertNotIn(tile(Layer.product, "cpu:x86-64-v4"), ([16, 24, 40], [32, 32, 8]))
+        A, B = floats(50, 30), floats(30, 20)
+        for _ in range(3):  # the later calls replay
+            np.testing.assert_allclose(Layer.product(A, B), A @ B, rtol=1e-4, atol=1e-5)
+
+        for when, use in (({}, {"tile_sizes": [8, 8, 8]}), ({"device": "ptx"}, {"tile_sizes": [8, 8, 8]}), ({"backend": 3}, {"tile_sizes": [8, 8, 8]}),
+                          ({"backend": "ptx"}, {"num_warps": 4}), ({"backend": "ptx"}, {"tile_sizes": [8, 8]}),
+                          ({"backend": "ptx"}, {"tile_sizes": [8, 8, 0]}), ({"backend": "ptx"}, {"tile_sizes": "888"})):
+            with self.subTest(when=when, use=use), self.assertRaisesRegex(ts.ArgumentError, r"\[E_DECORATOR\]"):
+                ts.op.specialize(when=when, use=use)
+        for twice in (lambda: ts.jit(Layer.product), lambda: ts.op.specialize(when={"arch": "sm_90"}, use={"tile_sizes": [8, 8, 8]})(saxpy)):
+            with self.assertRaisesRegex(ts.ArgumentError, r"\[E_DECORATOR\] '\w+' has a decorator of Tessera already"):
+                twice()
 
     def test_operations_are_called_on_arrays(self):
         x = floats(5, 12)

@@ -59,6 +59,9 @@ void put(std::string &out, const GraphFunction &f, size_t index) {
   for (const std::string &text : v.texts)
     out += " '" + text + "'";
   if (v.keepDims) out += " keep";
+  for (const Specialization &s : v.specializations)
+    out += " specialize '" + s.backend + ":" + s.arch + "' " + std::to_string(s.tileSizes[0]) + "x" +
+           std::to_string(s.tileSizes[1]) + "x" + std::to_string(s.tileSizes[2]);
   if (v.op == GraphOp::LayerNorm || v.op == GraphOp::RmsNorm) out += " eps " + number(v.number);
   if (v.op == GraphOp::Attention)
     out += std::isnan(v.number) ? " scale default" : " scale " + number(v.number);

@@ -6,10 +6,17 @@
 // Program.h.
 #pragma once
 #include "compiler/frontend/program/Program.h"
+#include <array>
 
 namespace tessera::frontend {
 
 using ops::GraphOp;
+
+/// A request of @ts.op.specialize.
+struct Specialization {
+  std::string backend, arch;          // empty: any
+  std::array<int64_t, 3> tileSizes{}; // rows, columns and depth of a product's tile
+};
 
 struct GraphValue {
   GraphOp op;
@@ -28,6 +35,7 @@ struct GraphValue {
   int kernel = -1; // Launch: index into GraphFunction::kernels
   /// Launch: the extents of the kernel's dims; absent if each dim is an extent of a tensor of the launch.
   std::vector<Dim> kernelDims;
+  std::vector<Specialization> specializations; // Matmul: the first that holds for the target counts
 };
 
 struct GraphFunction {

@@ -407,15 +407,12 @@ void Elaborator::declareResults(const ast::Expr &e) {
 /// space=dict(NAME=[...], ...) or space={"NAME": [...]}.
 void Elaborator::declareTunables(const FunctionDecl &f) {
   if (!f.space) return;
-  const ast::Expr &space = *f.space;
-  bool isDict =
-      space.kind == ast::Expr::Dict ||
-      (space.kind == ast::Expr::Call && dottedName(*space.items[0]) == "dict" && space.items.size() == 1);
-  if (!isDict || space.keywords.empty()) {
-    fail(Code::E_TUNABLE_SPACE, space.loc, "the autotuning space is dict(NAME=[value, ...], ...)");
+  const std::vector<ast::Keyword> *space = dictItems(*f.space);
+  if (!space) {
+    fail(Code::E_TUNABLE_SPACE, f.space->loc, "the autotuning space is dict(NAME=[value, ...], ...)");
     return;
   }
-  for (const ast::Keyword &k : space.keywords) {
+  for (const ast::Keyword &k : *space) {
     Tunable t;
     t.name = k.name;
     t.loc = k.loc;
@@ -486,6 +483,7 @@ bool Elaborator::declare(const FunctionDecl &f) {
            "'" + p.name + "' is both a parameter and a dim of '" + kernel_.name + "'", "rename one of them");
   checkStrides();
   declareTunables(f);
+  declareSpecializations(f);
   for (const Tunable &t : tunables_)
     if (std::ranges::find(kernel_.dims, t.name) != kernel_.dims.end())
       fail(Code::E_NAME_CLASH, t.loc,

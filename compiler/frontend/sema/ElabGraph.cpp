@@ -502,6 +502,7 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
   frames_.push_back(std::make_unique<Frame>());
   frame().function = fn.text;
   frame().isKernel = true;
+  frame().specializations = specializations_;
   collectAssigned(fn.body, frame().assigned);
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const Param &p = kernel_.params[i];

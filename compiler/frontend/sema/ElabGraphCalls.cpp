@@ -258,7 +258,7 @@ Value Elaborator::graphInline(const FunctionDecl &f, const ast::Expr &call) {
   std::map<std::string, Value> dims;
   for (const auto &[symbol, d] : bound)
     dims[symbol] = graphExtent(d);
-  Value result = inlineWith(f, std::move(values), std::move(dims));
+  Value result = inlineWith(f, std::move(values), std::move(dims), std::move(callee.specializations_));
   if (result.isError() || !callee.hasResultAnnotation_) return result;
 
   std::vector<const Value *> items;

@@ -77,11 +77,12 @@ bool Elaborator::callArguments(const FunctionDecl &f, const ast::Expr &call,
 
 /// Elaborates the body of `f` with its arguments, and with `dims` for the names of its dims.
 Value Elaborator::inlineWith(const FunctionDecl &f, std::vector<std::optional<Value>> values,
-                             std::map<std::string, Value> dims) {
+                             std::map<std::string, Value> dims, std::vector<Specialization> specializations) {
   const ast::Stmt &fn = *f.stmt;
   auto frame = std::make_unique<Frame>();
   frame->function = fn.text;
   frame->dims = std::move(dims);
+  frame->specializations = std::move(specializations);
   collectAssigned(fn.body, frame->assigned);
   bool failed = false;
   for (size_t i = 0; i < values.size(); ++i) {

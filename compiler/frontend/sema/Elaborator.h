@@ -5,6 +5,7 @@
 // a constant, its name is added to wanted(), and the elaboration must be repeated with that dim specialised,
 // so that it is a constant from the first statement on.
 #pragma once
+#include "compiler/frontend/program/GraphProgram.h"
 #include "compiler/frontend/sema/ModuleData.h"
 #include "compiler/frontend/sema/Value.h"
 #include <map>
@@ -15,8 +16,6 @@ namespace tessera::frontend {
 class DimExpr;
 class EffectfulCalls;
 struct GraphState;
-struct GraphFunction;
-struct GraphValue;
 struct KernelCall;
 struct GraphCall;
 
@@ -79,6 +78,7 @@ public:
     std::map<std::string, Range> maybeUndefined; // bound on some paths only
     std::set<std::string> assigned;              // every name the function's body binds somewhere
     std::map<std::string, Value> dims;           // of a graph function that is inlined
+    std::vector<Specialization> specializations; // of a graph function
   };
 
   // Declarations (ElabDeclarations.cpp)
@@ -94,6 +94,11 @@ public:
   void declareResults(const ast::Expr &);
   void declareTunables(const FunctionDecl &);
   void chooseTunables();
+  // (ElabSpecialize.cpp)
+  bool readSpecialization(const ast::Expr &, Specialization &);
+  void declareSpecializations(const FunctionDecl &);
+  /// Those of the functions that are being inlined, the innermost function's first.
+  std::vector<Specialization> specializationsInForce() const;
   /// Requests of the kernel or function that have no effect, one line each.
   std::vector<std::string> withoutEffect() const;
   /// Is it a dim of this function, not an expression of dims?
@@ -180,8 +185,8 @@ public:
   Value graphCall(const ast::Expr &, const LanguageFunction &, const Value *self);
   Value inlineHelper(const FunctionDecl &, const ast::Expr &);
   bool callArguments(const FunctionDecl &, const ast::Expr &, std::vector<std::optional<Value>> &);
-  Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>,
-                   std::map<std::string, Value> dims);
+  Value inlineWith(const FunctionDecl &, std::vector<std::optional<Value>>, std::map<std::string, Value> dims,
+                   std::vector<Specialization> specializations = {});
   bool enter(const FunctionDecl &, const ast::Expr &);
   static bool containsReturn(const ast::Block &);
   /// Statements that are still to be elaborated: a block from a position on, then what follows the block.
@@ -403,6 +408,7 @@ public:
   DiagnosticSink &sink_;
   Kernel kernel_;
   std::vector<Tunable> tunables_;
+  std::vector<Specialization> specializations_; // in the order of the decorators
   std::set<std::string> readTunables_;
   std::vector<TensorType> results_;
   bool hasResultAnnotation_ = false;

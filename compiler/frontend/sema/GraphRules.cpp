@@ -111,7 +111,9 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
                 "cast the operands, or the result");
   int x = graphNode(a, loc), y = graphNode(b, loc);
   Value v = graphValue(GraphOp::Matmul, result, std::move(out), loc, {x, y});
-  if (!v.isError()) graphLast().ints = {transposed[0], transposed[1]};
+  if (v.isError()) return v;
+  graphLast().ints = {transposed[0], transposed[1]};
+  graphLast().specializations = specializationsInForce();
   return v;
 }
 

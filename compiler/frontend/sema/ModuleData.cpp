@@ -156,7 +156,10 @@ private:
     } else if (path == "tessera.jit") {
       f.kind = FunctionDecl::Graph;
       refuseArguments(d, callee);
-    } else if (path == "tessera.autodiff" || path == "tessera.op.specialize") {
+    } else if (path == "tessera.op.specialize") {
+      if (f.kind == FunctionDecl::Helper) f.kind = FunctionDecl::Graph;
+      f.specialize.push_back(&d);
+    } else if (path == "tessera.autodiff") {
       if (f.kind == FunctionDecl::Helper) f.kind = FunctionDecl::Graph;
       f.notBuilt = &d;
     } else if (std::string dotted = dottedName(callee);

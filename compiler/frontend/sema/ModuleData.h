@@ -12,8 +12,9 @@ struct FunctionDecl {
   enum Kind : uint8_t { Helper, Kernel, Graph };
   const ast::Stmt *stmt = nullptr;
   Kind kind = Helper;
-  const ast::Expr *space = nullptr; // of @ts.kernel.autotune
-  // a decorator that is declared but not implemented: autodiff, op.specialize
+  const ast::Expr *space = nullptr;          // of @ts.kernel.autotune
+  std::vector<const ast::Expr *> specialize; // the @ts.op.specialize of a graph function
+  // a decorator that is declared but not implemented: autodiff
   const ast::Expr *notBuilt = nullptr;
 };
 
@@ -47,5 +48,8 @@ void resolveModule(ModuleData &, DiagnosticSink &);
 
 /// "ts.kernel.autotune" for an attribute chain, "" for anything else.
 std::string dottedName(const ast::Expr &);
+
+/// The items of `dict(NAME=...)` and of `{"NAME": ...}`; null: it is no such dict, or an empty one.
+const std::vector<ast::Keyword> *dictItems(const ast::Expr &);
 
 } // namespace tessera::frontend

@@ -61,6 +61,12 @@ Case graph(const char *code, const std::string &body, std::string caret, const s
   return {code, graphWith(body, result), std::move(caret), withKernel("k")};
 }
 
+/// A graph function with these arguments of @ts.op.specialize.
+std::string specialized(const std::string &arguments) {
+  return kHead + "@ts.op.specialize(" + arguments +
+         ")\ndef f(a: ts.Tensor[8, 8, ts.f32]):\n    return a @ a\n";
+}
+
 const std::vector<Case> &cases() {
   static const std::vector<Case> kCases = {
       // Reading the text
@@ -107,6 +113,23 @@ const std::vector<Case> &cases() {
       {"E_DECORATOR", kHead + "@ts.kernle\ndef k(" + kVector + "):\n    pass\n", "ts.kernle"},
       {"E_DECORATOR", kHead + "@ts.kernel(64)\ndef k(" + kVector + "):\n    pass\n", "64"},
       {"E_DECORATOR", kHead + "@ts.jit(fuse=True)\ndef k(" + kVector + "):\n    return x\n", "fuse"},
+      {"E_DECORATOR", specialized("when={\"backend\": \"ptx\"}"),
+       "ts.op.specialize(when={\"backend\": \"ptx\"})"},
+      {"E_DECORATOR", specialized("when={\"backend\": \"ptx\"}, use={}"), "{}"},
+      {"E_DECORATOR", specialized("when={\"device\": \"ptx\"}, use={\"tile_sizes\": [8, 8, 8]}"),
+       "\"device\""},
+      {"E_DECORATOR", specialized("when={\"backend\": 3}, use={\"tile_sizes\": [8, 8, 8]}"), "3"},
+      {"E_DECORATOR", specialized("when=dict(arch=\"sm_80\"), use=dict(num_warps=4)"), "num_warps"},
+      {"E_DECORATOR", specialized("when=dict(arch=\"sm_80\"), use=dict(tile_sizes=[8, 8])"), "[8, 8]"},
+      {"E_DECORATOR", specialized("when=dict(arch=\"sm_80\"), use=dict(tile_sizes=[8, 0, 8])"), "[8, 0, 8]"},
+      {"E_DECORATOR", specialized("when=dict(arch=\"sm_80\"), use=dict(tile_sizes=[8, 1024, 1024])"),
+       "[8, 1024, 1024]"},
+      {"E_DECORATOR",
+       kHead +
+           "@ts.kernel\n@ts.op.specialize(when=dict(arch=\"sm_80\"), use=dict(tile_sizes=[8, 8, 8]))\ndef "
+           "k(" +
+           kVector + "):\n    pass\n",
+       "ts.op.specialize(when=dict(arch=\"sm_80\"), use=dict(tile_sizes=[8, 8, 8]))"},
       {"E_NAME_CLASH", kernelWith("M = 4\nfor i in ts.tile.parallel(0, M, 4):\n    B[i:i+4, 0:4] = 0.0"),
        "M"},
       {"E_NAME_CLASH",
@@ -568,10 +591,6 @@ const std::vector<Case> &cases() {
       {"E_PARAMETER", kHead + "@ts.jit\ndef f(x, W):\n    return ts.gemm(x, W)\n", "W"},
       {"E_UNIMPLEMENTED", kHead + "@ts.jit\n@ts.autodiff\ndef f(x, W):\n    return ts.mse(x, W)\n",
        "ts.autodiff"},
-      {"E_UNIMPLEMENTED",
-       kHead + "@ts.op.specialize(when={\"backend\": \"rocm\"}, use={\"tile_sizes\": [128, 128, 32]})\ndef "
-               "f(A, B):\n    return ts.op.matmul(A, B)\n",
-       "ts.op.specialize(when={\"backend\": \"rocm\"}, use={\"tile_sizes\": [128, 128, 32]})"},
       {"E_UNIMPLEMENTED", kernelWith("y = ts.op.softmax(A)"), "ts.op.softmax(A)"},
       {"E_UNIMPLEMENTED", kernelWith("y = ts.dist.all_reduce(A, axis=\"tp\")"),
        "ts.dist.all_reduce(A, axis=\"tp\")"},

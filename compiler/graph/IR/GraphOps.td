@@ -240,8 +240,16 @@ def Graph_MatmulOp : Graph_PureOp<"matmul"> {
     `a` is [..., M, K] and `b` [..., K, N] after the transposes the flags ask for; leading axes broadcast. Products
     accumulate in f32 (f64 for f64, i64 for i64, i32 for other integers) and are rounded to
     the result's dtype once.
+
+    `specialize` holds requests for some targets, as the program wrote them (`@ts.op.specialize`): dictionaries of `tile_sizes`
+    (rows, columns and depth of a tile) with the `backend` and the `arch` that they are for; absent: any. The first one that
+    holds for the target gives the product's group its `tile`.
+    ```mlir
+    %0 = graph.matmul %a, %b {specialize = [{backend = "rocm", tile_sizes = array<i64: 128, 128, 32>} ]} : ...
+    ```
   }];
-  let arguments = (ins Graph_TensorType:$a, Graph_TensorType:$b, UnitAttr:$trans_a, UnitAttr:$trans_b);
+  let arguments = (ins Graph_TensorType:$a, Graph_TensorType:$b, UnitAttr:$trans_a, UnitAttr:$trans_b,
+                       OptionalAttr<ArrayAttr>:$specialize);
   let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, $result)";
 }
 

@@ -128,7 +128,25 @@ LogicalResult DimOp::verify() {
   return emitOpError() << "gives i64 of rank 0, not " << tensor;
 }
 
+/// One element of `specialize`.
+static bool isSpecialization(Attribute attr) {
+  auto dict = dyn_cast<DictionaryAttr>(attr);
+  auto tile = dict ? dict.getAs<DenseI64ArrayAttr>("tile_sizes") : DenseI64ArrayAttr();
+  return tile && tile.size() == 3 && llvm::all_of(tile.asArrayRef(), [](int64_t size) { return size > 0; }) &&
+         llvm::all_of(dict, [](NamedAttribute item) {
+           return item.getName() == "tile_sizes" ||
+                  (llvm::is_contained({"backend", "arch"}, item.getName()) &&
+                   isa<StringAttr>(item.getValue()));
+         });
+}
+
 LogicalResult MatmulOp::verify() {
+  for (Attribute attr : getSpecializeAttr() ? getSpecializeAttr().getValue() : ArrayRef<Attribute>())
+    if (!isSpecialization(attr))
+      return emitOpError()
+             << "has " << attr
+             << " in 'specialize', whose elements have three positive 'tile_sizes' and may have "
+                "the names 'backend' and 'arch'";
   Tensor a = getA().getType(), b = getB().getType();
   if (a.getRank() < 2 || b.getRank() < 2) return emitOpError() << "needs tensors of rank 2 or more";
   if (a.getElementType() != b.getElementType())

@@ -33,6 +33,7 @@ private:
 
   // ImportGraphOps.cpp
   Value import(const GraphValue &);
+  mlir::ArrayAttr specializationsOf(const GraphValue &);
   Value importConstant(const GraphValue &);
   Value importElementwise(const GraphValue &);
   Value importReduction(const GraphValue &);

@@ -100,6 +100,19 @@ Value GraphImporter::importReduction(const GraphValue &v) {
                           IntegerAttr());
 }
 
+/// The requests for a product; null: there are none.
+ArrayAttr GraphImporter::specializationsOf(const GraphValue &v) {
+  SmallVector<Attribute> out;
+  for (const frontend::Specialization &s : v.specializations) {
+    NamedAttrList items;
+    if (!s.backend.empty()) items.append("backend", b_.getStringAttr(s.backend));
+    if (!s.arch.empty()) items.append("arch", b_.getStringAttr(s.arch));
+    items.append("tile_sizes", b_.getDenseI64ArrayAttr(s.tileSizes));
+    out.push_back(items.getDictionary(b_.getContext()));
+  }
+  return out.empty() ? ArrayAttr() : b_.getArrayAttr(out);
+}
+
 Value GraphImporter::import(const GraphValue &v) {
   TensorType type = typeOf(v.dims, v.dtype);
   auto expressions = [&](const std::vector<std::string> &texts) {
@@ -135,7 +148,8 @@ Value GraphImporter::import(const GraphValue &v) {
   case GraphOp::Cast:
     return CastOp::create(b_, loc_, type, arg(v, 0));
   case GraphOp::Matmul:
-    return MatmulOp::create(b_, loc_, type, arg(v, 0), arg(v, 1), v.ints[0] != 0, v.ints[1] != 0);
+    return MatmulOp::create(b_, loc_, type, arg(v, 0), arg(v, 1), v.ints[0] != 0, v.ints[1] != 0,
+                            specializationsOf(v));
   case GraphOp::Reduce:
   case GraphOp::Mean:
     return importReduction(v);

@@ -83,6 +83,24 @@ schedule.kernel @k() attributes {params = []} {
 
 // -----
 
+!t = !graph.tensor<["N", "N"], f32>
+graph.func @two_tile_sizes(%x: !t) -> !t {
+  // expected-error @+1 {{in 'specialize', whose elements have three positive 'tile_sizes'}}
+  %0 = graph.matmul %x, %x {specialize = [{backend = "ptx", tile_sizes = array<i64: 8, 8>}]} : (!t, !t) -> !t
+  graph.return %0 : !t
+}
+
+// -----
+
+!t = !graph.tensor<["N", "N"], f32>
+graph.func @request_for_what(%x: !t) -> !t {
+  // expected-error @+1 {{may have the names 'backend' and 'arch'}}
+  %0 = graph.matmul %x, %x {specialize = [{device = "ptx", tile_sizes = array<i64: 8, 8, 8>}]} : (!t, !t) -> !t
+  graph.return %0 : !t
+}
+
+// -----
+
 !t = !graph.tensor<["N", "N"], i1>
 graph.func @logical_product(%x: !t) -> !t {
   // expected-error @+1 {{multiplies numbers, not bool}}

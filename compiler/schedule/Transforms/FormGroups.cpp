@@ -13,7 +13,7 @@
 // product's epilogue, which would have to store it. A cast to a wider type and a slice are computed in each
 // group that reads them: loading the narrow or larger tensor is cheaper than storing and loading another one.
 // Then elementwise groups of whole tensors are collapsed to one axis, and the target proposes variants of
-// each group.
+// each group but the products whose tile the program requests (@ts.op.specialize).
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/Passes.h"
@@ -369,7 +369,8 @@ struct ScheduleFormGroups : impl::ScheduleFormGroupsBase<ScheduleFormGroups> {
       for (GroupOp group : llvm::to_vector(body.getOps<GroupOp>()))
         collapseAxes(group, getOperation(), known);
     for (auto group : body.getOps<GroupOp>())
-      if (!given.contains(group) && failed(proposeVariants(group, getOperation(), known)))
+      if (!given.contains(group) && !setRequestedTile(group, known) &&
+          failed(proposeVariants(group, getOperation(), known)))
         return signalPassFailure();
   }
 };

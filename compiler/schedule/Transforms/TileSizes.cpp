@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/TileSizes.h"
+#include "compiler/schedule/IR/LibraryVariant.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -51,6 +52,27 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
     if (row > tile[1] && row <= elements) tile = {elements / row, row};
   }
   return tile;
+}
+
+bool setRequestedTile(GroupOp group, const codegen::Target &target) {
+  if (group.getKind() != GroupKind::Matmul || group.getVariant()) return false; // a mapper chose already
+  auto product = *group.getBody().front().getOps<graph::MatmulOp>().begin();
+  if (!product.getSpecializeAttr()) return false;
+  const auto [backend, arch] = StringRef(target.imageName()).split(':');
+  for (auto request : product.getSpecializeAttr().getAsRange<DictionaryAttr>()) {
+    auto isFor = [&](StringRef key, StringRef name) {
+      auto wanted = request.getAs<StringAttr>(key);
+      return !wanted || wanted == name;
+    };
+    if (!isFor("backend", backend) || !isFor("arch", arch)) continue;
+    group.setTile(request.getAs<DenseI64ArrayAttr>("tile_sizes").asArrayRef());
+    group.setVariant(kTile);
+    Builder b(group.getContext());
+    group->setAttr(kDecision, b.getDictionaryAttr({b.getNamedAttr("by", b.getStringAttr("@ts.op.specialize")),
+                                                   b.getNamedAttr("choice", b.getStringAttr(kTile))}));
+    return true;
+  }
+  return false;
 }
 
 } // namespace tessera::schedule

@@ -14,4 +14,9 @@ std::optional<int64_t> likelyExtent(graph::TensorType, int64_t d, graph::FuncOp 
 llvm::SmallVector<int64_t> chooseTile(const GroupSpace &, graph::FuncOp function,
                                       const codegen::Target &target);
 
+/// Gives the group of a product the tile that the program requests for `target` (`specialize` of
+/// graph.matmul), and records it as its decision. Such a group has no variants. Returns whether there is a
+/// request.
+bool setRequestedTile(GroupOp, const codegen::Target &target);
+
 } // namespace tessera::schedule

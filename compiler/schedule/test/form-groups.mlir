@@ -24,6 +24,16 @@ graph.func @epilogue(%x: !graph.tensor<["M", "K"], f32>, %w: !graph.tensor<["K",
   graph.return %3 : !mn
 }
 
+// The first request that holds for the target gives the tile; there are then no variants.
+// CHECK-LABEL: graph.func @specialized
+// CHECK: schedule.group matmul({{.*}}) attributes {schedule.decision = {by = "@ts.op.specialize", choice = "tile"}, tile = array<i64: 16, 24, 40>, variant = "tile"}
+// CHECK: schedule.group matmul({{.*}}) attributes {tile = array<i64: 48, 64, 256>
+graph.func @specialized(%x: !graph.tensor<["N", "N"], f32>) -> (!graph.tensor<["N", "N"], f32>, !graph.tensor<["N", "N"], f32>) {
+  %0 = graph.matmul %x, %x {specialize = [{backend = "ptx", tile_sizes = array<i64: 8, 8, 8>}, {arch = "none", tile_sizes = array<i64: 8, 8, 8>}, {backend = "cpu", tile_sizes = array<i64: 16, 24, 40>}, {tile_sizes = array<i64: 32, 32, 32>}]} : (!graph.tensor<["N", "N"], f32>, !graph.tensor<["N", "N"], f32>) -> !graph.tensor<["N", "N"], f32>
+  %1 = graph.matmul %0, %x {specialize = [{backend = "cpu", arch = "none", tile_sizes = array<i64: 8, 8, 8>}]} : (!graph.tensor<["N", "N"], f32>, !graph.tensor<["N", "N"], f32>) -> !graph.tensor<["N", "N"], f32>
+  graph.return %0, %1 : !graph.tensor<["N", "N"], f32>, !graph.tensor<["N", "N"], f32>
+}
+
 // A sum along rows that is then used along columns cannot stay in the group: its axes differ.
 // CHECK-LABEL: graph.func @misaligned
 // CHECK-COUNT-2: schedule.group
