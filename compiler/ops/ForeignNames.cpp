@@ -123,6 +123,7 @@ constexpr ForeignName kForeignNames[] = {
     {"shared_array", "write ts.tile.alloc_shared(shape, dtype)"},
     {"ds", "write the slice: x[i:i+64]"},
     {"dslice", "write the slice: x[i:i+64]"},
+    {"slice", "write it in brackets, x[i:i+64]; an atomic takes the indices, i + ts.tile.arange(64)"},
     {"vmap", "leave leading dims out of the indices of a @ts.kernel: they become axes of the grid"},
     {"fori_loop", "write the loop in a @ts.kernel"},
     {"while_loop", "write the loop in a @ts.kernel"},

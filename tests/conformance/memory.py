@@ -174,6 +174,31 @@ def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.{dtype}], G: ts.Tensor["r"
         yield p
 
 
+def shared_indices():
+    """Tiles of indices that several atomics and a read take: computed from lanes, and read from a tensor that changes meanwhile."""
+    for dtype in ("i32", "f32"):
+        p = program(f"atomic/indices/{dtype}", f"""@ts.kernel
+def k(I: ts.Tensor["n", ts.i32], X: ts.Tensor["n", ts.{dtype}], H: ts.Tensor["m", ts.{dtype}], G: ts.Tensor["m", ts.{dtype}],
+      L: ts.Tensor["n", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, 32):
+        lanes, at = i + ts.tile.arange(32), I[i:i+32]
+        I[i:i+32] = at + 1
+        v = X[lanes]
+        ts.tile.atomic_add(H, at, v)
+        ts.tile.atomic_add(G, at * at % m, v)
+        ts.tile.atomic_add(L, lanes, v)
+        ts.tile.atomic_max(L, lanes, v)
+        ts.tile.atomic_add(H, at, v)
+""")
+        for n, m in ((1, 1), (31, 7), (33, 40), (1000, 100)):
+            index, x = np.random.default_rng(n).integers(0, m, n), np.random.default_rng(m).integers(1, 9, n)
+            h, g = (np.bincount(place, x, minlength=m) for place in (index, index * index % m))
+            p.run({"n": n, "m": m}, {"X": (dtype, x)},
+                  {"I": want("i32", index + 1, initial=index), "H": want(dtype, 2 * h, initial=np.zeros(m)),
+                   "G": want(dtype, g, initial=np.zeros(m)), "L": want(dtype, x, initial=np.zeros(n))})
+        yield p
+
+
 def private_values():
     """Updates of elements that are known when compiling, in and out of conditions and past the tensor's end; values that
     change nothing; numbers of lanes around those of a program."""
@@ -228,6 +253,7 @@ def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m"
             function.at(values, index[inside], x[inside])
             yield p.run({"n": 3000, "m": 10}, {"X": (dtype, x), "I": ("i32", index)}, {"H": want(dtype, values, initial=h)})
     yield from private_tables()
+    yield from shared_indices()
     yield from private_values()
     yield from atomic_tiles()
     p = program("atomic/counter", """@ts.kernel

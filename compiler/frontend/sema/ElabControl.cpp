@@ -316,9 +316,9 @@ bool Elaborator::staticValues(const ast::Expr &e, std::vector<Value> &out) {
   const Value callee = isCall ? evaluate(*e.items[0]) : Value::none();
   if (callee.isError()) return false;
   const LanguageFunction *f = callee.kind == Value::Function ? callee.builtin : nullptr;
-  const bool isStatic = f && (f->id == FunctionId::StaticRange || (isGraph_ && f->id == FunctionId::Range));
+  const bool isStatic = f && (f->id == FunctionId::StaticRange || f->id == FunctionId::Range);
   if (!isStatic) {
-    const bool isHead = f && (f->id == FunctionId::Range || f->id == FunctionId::Parallel);
+    const bool isHead = f && f->id == FunctionId::Parallel;
     Value v = isHead ? Value::none() : evaluate(e);
     if (v.isError()) return false;
     if (v.kind == Value::Tuple) {
@@ -429,7 +429,8 @@ void Elaborator::forStatement(const ast::Stmt &s) {
   }
   bool isRange = callee.kind == Value::Function && callee.builtin && callee.builtin->id == FunctionId::Range;
   if (s.targets[0]->kind != ast::Expr::Name) {
-    fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable");
+    if (!isParallel)
+      fail(Code::E_UNSUPPORTED, s.targets[0]->loc, "a loop has one variable", "nest the loops");
     return;
   }
   LoopBounds b;

@@ -228,8 +228,12 @@ Value Elaborator::member(const std::string &module, const std::string &attribute
     if (std::optional<std::string> hint = ops::foreignHint(attribute, graph_ ? "ts." : "ts.tile."))
       return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + attribute + "' does not exist in the language",
                   *hint);
-  return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'",
-              didYouMean(attribute, namesOf(module)));
+  std::string hint = didYouMean(attribute, namesOf(module));
+  if (module == "tessera.tile" && findFunction("tessera.op", attribute))
+    hint = attribute.starts_with("gather") || attribute.starts_with("take")
+               ? "x[i] with a tile i of indices gathers"
+               : "ts." + attribute + " computes with whole tensors, in a @ts.jit function";
+  return fail(Code::E_UNKNOWN_ATTRIBUTE, loc, "'" + shown + "' has no '" + attribute + "'", hint);
 }
 
 /// Returns how an attribute of another tool's module is written in this language; empty if it is not known.

@@ -262,8 +262,12 @@ Value Elaborator::comprehension(const ast::Expr &e) {
              "select elements with ts.tile.where(mask, a, b)");
       if (failed || !keep.isConst || !keep.intValue) continue;
     }
-    items.push_back(settled(evaluate(*e.items[0]), "item", e.loc));
-    failed |= items.back().isError();
+    Value item = evaluate(*e.items[0]);
+    failed |= item.isError();
+    if (e.joins)
+      std::ranges::move(item.items, std::back_inserter(items));
+    else
+      items.push_back(settled(std::move(item), "item", e.loc));
   }
   for (const std::string &name : names) { // the loop has names of its own
     frame().locals.erase(name);

@@ -43,6 +43,7 @@ struct Expr {
     Comprehension, // [items[0] for items[1] in items[2] if items[3]]; the condition may be missing
   };
   Kind kind = Error;
+  bool joins = false; // Comprehension: of the lists that items[0] gives; else they would be the elements
   uint16_t depth = 1;
   Range loc;
   std::string text;

@@ -637,7 +637,7 @@ private:
 
   [[noreturn]] void refuseComprehension() {
     fail(Code::E_UNSUPPORTED, cur().loc, "this comprehension is not part of the tile language",
-         "write a list with one loop, [f(i) for i in ts.static_range(n)], or a loop");
+         "write a list, [f(i) for i in ts.static_range(n)], or a loop");
   }
 
   AstPtr sliceOrExpression() {
@@ -735,8 +735,10 @@ private:
     return close(std::move(e), start);
   }
 
-  /// The rest of [element for target in values if condition].
+  /// The rest of [element for target in values if condition]. With more loops, each is the element of the one
+  /// before, which joins the lists that it gives.
   AstPtr comprehension(AstPtr e, Range start) {
+    DepthScope scope(*this, cur().loc);
     if (e->items.size() > 1) refuseComprehension();
     e->kind = AstExpr::Comprehension;
     take();
@@ -744,7 +746,13 @@ private:
     expect("in", "between the variable and its values");
     e->items.push_back(orTest());
     if (accept("if")) e->items.push_back(orTest());
-    if (at("for")) refuseComprehension();
+    if (at("for")) {
+      AstPtr inner = node(AstExpr::List, start);
+      inner->items.push_back(std::move(e->items[0]));
+      e->items[0] = comprehension(std::move(inner), start);
+      e->joins = true;
+      return close(std::move(e), start);
+    }
     expect("]", "to close the list");
     return close(std::move(e), start);
   }

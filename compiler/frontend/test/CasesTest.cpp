@@ -24,6 +24,13 @@ FrontendOptions withTunable(const char *name, int64_t value) {
 const std::string kHead = "import tessera as ts\n";
 const std::string kVector = "x: ts.Tensor[\"n\", ts.f32]";
 
+std::string repeated(const char *text, size_t n) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i)
+    out += text;
+  return out;
+}
+
 std::string deep(size_t n) { return std::string(n, '(') + "1" + std::string(n, ')'); }
 
 std::string manyCalls() {
@@ -301,8 +308,11 @@ const std::vector<Case> &cases() {
       {"E_CONSTANT", kernelWith("y = [s, f]\ny[s] = 1"), "s"},
       {"E_CONSTANT", kernelWith("y = [f] * s"), "[f] * s"},
       {"E_CONSTANT", kernelWith("y = [i for i in (1, 2) if s > 0]"), "s > 0"},
-      {"E_UNSUPPORTED", kernelWith("y = [i for i in range(4)]"), "range(4)"},
-      {"E_UNSUPPORTED", kernelWith("y = [i + j for i in (1, 2) for j in (1, 2)]"), "for"},
+      {"E_UNSUPPORTED", kernelWith("y = [i for i in ts.tile.parallel(0, 4, 1)]"),
+       "ts.tile.parallel(0, 4, 1)"},
+      {"E_CONSTANT", kernelWith("y = [i for i in range(s)]"), "range(s)"},
+      {"E_UNSUPPORTED", kernelWith("y = len(i for i in (1, 2))"), "for"},
+      {"E_NESTING", kernelWith("y = [0 " + repeated("for i in (1, 2) ", 300) + "]"), "1"},
       {"E_MODULE_CONSTANT",
        kHead + "Z = [i for i in (1, 2)]\n@ts.kernel\ndef k(" + kVector + "):\n    y = Z\n",
        "[i for i in (1, 2)]"},

@@ -53,6 +53,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     getOperation()->walk([](scf::YieldOp yield) { copyMovedArguments(yield); });
     getOperation()->walk([](MaskOp mask) { readAgain(mask); });
     getOperation()->walk([](RandOp rand) { moveWords(rand); });
+    getOperation()->walk([](arith::IndexCastOp cast) { castAtEachUse(cast); });
     depth_.clear();
     ends_.clear();
     auto fusion = getOperation()->getAttrOfType<StringAttr>(tile::kFusion);
@@ -63,12 +64,13 @@ class Fuse : public impl::TileFuseBase<Fuse> {
         if (op.getNumResults() != 1 || !isTile(op.getResult(0)) || alwaysInMemory(op.getResult(0)) ||
             isInRegisters(op.getResult(0)))
           continue;
+        const bool isIndex = getElementTypeOrSelf(op.getResult(0).getType()).isIndex();
         int depth = 0;
         for (Operation *user : op.getUsers())
           depth = std::max(depth, depth_.lookup(user) + 1);
         auto keep = op.getAttrOfType<BoolAttr>(tile::kFuse);
         bool apart = !isCheap(&op) && (!fuses || (keep && !keep.getValue()));
-        if (mustMaterialize(op) || depth > kDeepest || (apart && !op.use_empty()))
+        if (!isIndex && (mustMaterialize(op) || depth > kDeepest || (apart && !op.use_empty())))
           op.setAttr(kMaterialize, UnitAttr::get(op.getContext()));
         else
           depth_[&op] = depth;
@@ -107,6 +109,13 @@ class Fuse : public impl::TileFuseBase<Fuse> {
         b.clone(*op, map);
       user->setOperand(0, map.lookup(mask.getResult()));
     }
+  }
+
+  /// Tiles of indices are never in memory: each use casts the integers itself, which may be.
+  static void castAtEachUse(arith::IndexCastOp cast) {
+    if (!isTile(cast.getOut())) return;
+    for (OpOperand &use : llvm::make_early_inc_range(llvm::drop_begin(cast->getUses())))
+      use.set(OpBuilder(use.getOwner()).clone(*cast)->getResult(0));
   }
 
   /// Are both tiles words of one call of Philox?
