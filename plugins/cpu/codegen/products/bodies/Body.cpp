@@ -56,10 +56,15 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   };
   if (TESSERA_A == n && Dot<T>::takes(*p, TESSERA_B)) return runWith(Dot<T>(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
-  if (TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p)) return runWith(Skinny<T, TESSERA_A>(x));
   if (TESSERA_B == n && Small<T, TESSERA_A>::takes(*p))
     return Small<T, TESSERA_A>(x, kKernels).run(begin, end);
-  runWith(Panels<T, TESSERA_A, TESSERA_B>(x, kKernels));
+  const bool isSkinny = TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p);
+  Skinny<T, TESSERA_A> skinny(x);
+  Panels<T, TESSERA_A, TESSERA_B> panels(x, kKernels);
+  forRuns(*p, begin, end, [&](const Run &run) {
+    x.enter(run.batch);
+    isSkinny &&Skinny<T, TESSERA_A>::takes(*p, run) ? skinny.run(run) : panels.run(run);
+  });
 }
 
 } // namespace tessera::cpu::product

@@ -14,6 +14,8 @@ template <class T, bool TransposedA, bool TransposedB> class Panels {
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   /// With fewer rows, packing B takes longer than it saves.
   static constexpr int64_t kRowsWorthPacking = 64;
+  /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
+  static constexpr int64_t kFetchedDepth = 128;
   /// B is read in place if this many bytes hold all of it.
   static constexpr int64_t kNearBytes = int64_t{512} << 10;
 
@@ -43,8 +45,9 @@ private:
     const bool epilogue = !x_.c;
     const bool isNear = p_.columns * p_.depth * int64_t(sizeof(T)) <= kNearBytes;
     const bool packs = TransposedB || (r1 - r0 >= kRowsWorthPacking && !isNear);
+    const bool fetches = !packs && !isNear;
     // Blocks of k of about the same depth.
-    const int64_t parts = most(1, ceilDiv(p_.depth, kDepth));
+    const int64_t parts = most(1, ceilDiv(p_.depth, fetches ? kFetchedDepth : kDepth));
     const int64_t depth = (ceilDiv(p_.depth, parts) + 3) / 4 * 4;
     for (int64_t n = c0; n < c1; n += kPanelColumns) {
       const int64_t columns = least(kPanelColumns, c1 - n);
@@ -53,6 +56,7 @@ private:
         const int64_t steps = least(depth, p_.depth - k);
         const bool isLast = k + steps >= p_.depth;
         if (packs) pack(k, steps, n, columns);
+        if (fetches) plan(k + steps, depth, n, columns, r1 - r0);
         const int64_t group = epilogue ? p_.blockRows : r1 - r0;
         for (int64_t r = r0; r < r1; r += group) {
           const int64_t end = least(r1, r + group);
@@ -96,11 +100,36 @@ private:
         const int64_t height = ceilDiv(r1 - r, blocks);
         kernels_[vectors - 1][height - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
                                           b, strideB, c + (r - r0) * strideC + j, strideC, last, k == 0);
+        fetch();
         r += height;
       }
     }
   }
 
+  /// What the micro-kernels of a block fetch: the rows of B from `k` on, or the first rows of the next
+  /// columns.
+  void plan(int64_t k, int64_t depth, int64_t n, int64_t columns, int64_t rows) {
+    if (k >= p_.depth) k = 0, n += columns;
+    next_ = {x_.b + k * p_.strideB + n, least(depth, p_.depth - k), least(kPanelColumns, p_.columns - n)};
+    if (n >= p_.columns) next_.rows = 0;
+    fetchedRows_ = ceilDiv(next_.rows, ceilDiv(rows, rowsOf(kMaxVectors)) * ceilDiv(columns, kWidth));
+  }
+
+  /// Fetches a part of what the next block reads into the second-level cache.
+  void fetch() {
+    const int64_t rows = least(fetchedRows_, next_.rows);
+    for (int64_t i = 0; i < rows; ++i, next_.from += p_.strideB)
+      for (int64_t j = 0; j < next_.columns; j += 64 / int64_t(sizeof(T)))
+        __builtin_prefetch(next_.from + j, /*write=*/0, /*second-level cache*/ 2);
+    next_.rows -= rows;
+  }
+
+  struct Rows {
+    const T *from = nullptr;
+    int64_t rows = 0, columns = 0;
+  };
+  Rows next_;               // of B, not yet fetched
+  int64_t fetchedRows_ = 0; // by each micro-kernel
   Context<T> &x_;
   const Problem &p_;
   const MicroKernels<T> &kernels_;

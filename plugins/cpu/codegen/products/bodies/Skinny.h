@@ -22,6 +22,10 @@ public:
            p.columns * p.depth * int64_t(sizeof(T)) > kFarBytes;
   }
 
+  /// Are the rows of B that a run reads long enough? More than 16 rows use them so often that blocks in
+  /// registers are faster.
+  static bool takes(const Problem &p, const Run &run) { return run.columnBlocks >= 4 || p.rows <= 16; }
+
   explicit Skinny(Context<T> &x) : x_(x), p_(x.p) {}
 
   void run(const Run &run) {
