@@ -2,6 +2,7 @@
 #include "emulator/Device.h"
 #include <algorithm>
 #include <tessera/emulated.hpp>
+#include <tessera/gpu_capabilities.hpp>
 #include <thread>
 #include <unistd.h>
 
@@ -31,17 +32,16 @@ private:
   const Log log_;
 };
 
-DeviceRow rowOf(const std::string &backend, const EmulatedDevice &device, const Options &options) {
+DeviceRow rowOf(const std::string &backend, const GpuArchitecture &device, const Options &options) {
   DeviceRow row{.info = {}, .warpSize = static_cast<int>(device.warpSize), .options = options};
-  row.info.name = std::string("emulated ") + device.arch;
-  row.info.arch = backend + ":emulated:" + device.arch + (options.check ? "+check" : "");
-  row.info.capabilities = R"({"backend": ")" + backend + R"(", "emulated": true, "warp_size": )" +
-                          std::to_string(device.warpSize) + "}";
+  row.info.name = "emulated " + std::string(device.name);
+  row.info.arch = backend + ":emulated:" + std::string(device.name) + (options.check ? "+check" : "");
   row.info.memoryBytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  row.info.maxSharedBytes = device.sharedBytes;
+  row.info.maxSharedBytes = static_cast<uint64_t>(device.maxShared);
   row.info.computeUnits = std::max(1u, std::thread::hardware_concurrency());
-  row.info.vectorBytes = device.warpSize * 4;
+  row.info.vectorBytes = static_cast<uint32_t>(device.warpSize) * 4;
+  row.info.capabilities = gpuCapabilities(backend, row.info, device, {.isEmulated = true});
   return row;
 }
 
@@ -49,16 +49,16 @@ DeviceRow rowOf(const std::string &backend, const EmulatedDevice &device, const 
 } // namespace tessera::emulator
 
 extern "C" __attribute__((visibility("default"))) tessera::Backend *
-tesseraCreateEmulated_0(const char *backend, std::span<const tessera::EmulatedDevice> devices,
+tesseraCreateEmulated_0(const char *backend, std::span<const tessera::GpuArchitecture> devices,
                         const std::string &variant, const tsr_host_info_t *host, std::string &why) {
   using namespace tessera::emulator;
   Options options;
   if (!readOptions(variant, options, why)) return nullptr;
   std::vector<DeviceRow> rows;
   std::string names;
-  for (const tessera::EmulatedDevice &device : devices) {
-    names += std::string(names.empty() ? "" : ", ") + device.arch;
-    if (options.arch.empty() || options.arch == device.arch) rows.push_back(rowOf(backend, device, options));
+  for (const tessera::GpuArchitecture &device : devices) {
+    names += (names.empty() ? "" : ", ") + std::string(device.name);
+    if (options.arch.empty() || options.arch == device.name) rows.push_back(rowOf(backend, device, options));
   }
   if (rows.empty()) {
     why = "the emulator has no architecture '" + options.arch + "' of " + backend + "; there are " + names;

@@ -97,6 +97,17 @@ std::span<const DTypeInfo> allDTypes() { return kDTypes; }
 
 std::span<const std::pair<std::string_view, DType>> dtypeAliases() { return kAliases; }
 
+bool holds(DType wide, DType narrow) {
+  const DTypeInfo &w = info(wide), &n = info(narrow);
+  if (isFloat(wide) != isFloat(narrow)) return false;
+  if (isFloat(wide))
+    return w.mantissaBits >= n.mantissaBits && w.maxExponent >= n.maxExponent &&
+           w.minExponent - w.mantissaBits <= n.minExponent - n.mantissaBits && (w.hasInf || !n.hasInf) &&
+           (w.hasNaN || !n.hasNaN);
+  return wide == narrow || (!isUnsigned(wide) && w.bits > n.bits) ||
+         (isUnsigned(wide) && isUnsigned(narrow) && w.bits >= n.bits);
+}
+
 std::optional<DType> parseDType(std::string_view text) {
   for (const DTypeInfo &row : kDTypes)
     if (text == row.name) return row.dtype;

@@ -67,6 +67,9 @@ inline bool isInt(DType t) {
 }
 inline bool isUnsigned(DType t) { return info(t).cls == DTypeClass::UnsignedInt; }
 
+/// Has `wide` every value of `narrow`? A float has no integers' values and the other way round.
+bool holds(DType wide, DType narrow);
+
 /// Returns all dtypes in declaration order.
 std::span<const DTypeInfo> allDTypes();
 

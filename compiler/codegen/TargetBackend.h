@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tessera/gpu_architecture.hpp>
 #include <vector>
 
 namespace mlir {
@@ -49,9 +50,8 @@ struct Capabilities {
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
   // of these, or to f32 or i32.
   std::vector<DType> narrowProducts{};
-  // Matrix instructions, by their names in docs/layouts.md, preferred first, and the warps that share a
-  // program.
-  std::vector<std::string> matrixInstructions{};
+  // Matrix instructions, preferred first, and the warps that share a program.
+  std::vector<MatrixProduct> matrixInstructions{};
   int64_t warps = 0;
   // Dtypes of whole products that the target computes by a body of its own (tile-extract-product).
   std::vector<DType> products{};

@@ -69,7 +69,9 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileRelaxArithmetic({backend}));
   if (!target.matrixInstructions.empty()) {
     TileAssignLayoutsOptions layouts;
-    llvm::append_range(layouts.instructions, target.matrixInstructions);
+    layouts.backend = backend;
+    for (const MatrixProduct &product : target.matrixInstructions)
+      layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
     layouts.warps = target.warps;
     kernel.addPass(createTileAssignLayouts(layouts));
   }

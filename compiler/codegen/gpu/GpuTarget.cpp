@@ -31,14 +31,14 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
   capabilities_.warps = architecture.threads / architecture.warpSize;
-  for (StringRef name : llvm::split(architecture.products, ' '))
-    if (!name.empty()) capabilities_.matrixInstructions.push_back(name.str());
+  for (const MatrixProduct &product : architecture.products)
+    if (!product.instruction.empty()) capabilities_.matrixInstructions.push_back(product);
 }
 
 const codegen::TargetBackend &GpuTarget::backend() const { return vendor_; }
 
 std::string GpuTarget::name() const {
-  return (vendor_.name() + (emulation_ == Emulation::None ? ":" : kEmulated) + architecture_.name +
+  return (vendor_.name() + (emulation_ == Emulation::None ? ":" : kEmulated) + StringRef(architecture_.name) +
           (emulation_ == Emulation::Checked ? kCheckOption : ""))
       .str();
 }
@@ -97,7 +97,7 @@ std::vector<const GpuTarget *> gpuTargets() {
   for (const codegen::TargetBackend *backend : codegen::targetBackends())
     if (auto vendor = dynamic_cast<const Vendor *>(backend))
       for (const Architecture &architecture : vendor->architectures())
-        all.push_back(*findGpuTarget((vendor->name() + ":" + architecture.name).str()));
+        all.push_back(*findGpuTarget((vendor->name() + ":" + StringRef(architecture.name)).str()));
   return all;
 }
 

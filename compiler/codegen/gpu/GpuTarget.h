@@ -4,26 +4,15 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <tessera/gpu_architecture.hpp>
 #include <vector>
 
 namespace tessera::gpu {
 
 class Vendor;
 
-/// One row per architecture of a vendor. Constant, shared by all threads.
-struct Architecture {
-  llvm::StringLiteral name;      // "sm_90", "gfx90a", "pvc"
-  int64_t threads;               // of a thread block; one program is one block
-  int64_t warpSize;              // threads that run in lock step
-  int64_t staticShared;          // bytes of shared memory that a kernel may declare statically
-  int64_t maxShared;             // bytes that it may use if the launch asks for them
-  llvm::StringLiteral groupSync; // LLVM's name of the synchronisation scope of a block, and of the device
-  llvm::StringLiteral deviceSync;
-  bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise the lowering uses compare and swap
-  // Matrix instructions that its vendor emits (Vendor::emitProduct), by their names in docs/layouts.md,
-  // preferred first and separated by spaces.
-  llvm::StringLiteral products = "";
-};
+/// A row of the vendor's table.
+using Architecture = GpuArchitecture;
 
 /// What is made of a kernel's Target IR: the vendor's image, or one for the emulator, which may report each
 /// access to the checker.

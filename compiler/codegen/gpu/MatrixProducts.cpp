@@ -6,7 +6,7 @@
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -71,21 +71,26 @@ struct KernelLowering::OperandLoader {
 };
 
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
-  SmallVector<StringRef> known;
-  llvm::SplitString(target_.products, known);
-  if (!llvm::is_contained(known, f.name))
-    return op.emitOpError() << "by " << f.name << " is not implemented on " << backend_ << ":" << target_.name
-                            << ", which has " << (known.empty() ? "no matrix instructions" : target_.products)
-                            << " (TSR_UNIMPLEMENTED)";
+  auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
+  Place a = operand(op.getA()), b = operand(op.getB());
+  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  std::string known;
+  bool isKnown = false;
+  for (const MatrixProduct &row : target_.products) {
+    if (row.instruction.empty()) break;
+    isKnown |= row.instruction == f.name && hasWord(row.dtypes, name(dtype));
+    known += llvm::formatv("{0}{1} of {2}", known.empty() ? "" : ", ", row.instruction, row.dtypes);
+  }
+  if (!isKnown)
+    return op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on "
+                            << backend_ << ":" << target_.name << ", which has "
+                            << (known.empty() ? "no matrix instructions" : known) << " (TSR_UNIMPLEMENTED)";
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   if (!isOnThreads(sums) || tile::isInRegisters(op.getA()) || tile::isInRegisters(op.getB()) ||
       op.getTransA() || op.getTransB())
     return notImplemented(op);
-  auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
-  Place a = operand(op.getA()), b = operand(op.getB());
-  const DType dtype = *dtypeOfMemory(a.element);
   OperandLoader left(*this, a, f, layout::Operand::A), right(*this, b, f, layout::Operand::B);
 
   const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), a.shape[1]});

@@ -32,7 +32,7 @@ void registerAll() {
 std::vector<std::string> Vendor::targetNames() const {
   std::vector<std::string> names;
   for (const Architecture &architecture : architectures())
-    names.push_back((name() + ":" + architecture.name).str());
+    names.push_back((name() + ":" + StringRef(architecture.name)).str());
   return names;
 }
 
@@ -43,7 +43,7 @@ std::string Vendor::targets() const {
 Expected<std::unique_ptr<const codegen::Target>> Vendor::parse(llvm::StringRef architecture) const {
   const auto [known, emulation] = parseEmulation(architecture);
   for (const Architecture &row : architectures())
-    if (row.name == known)
+    if (StringRef(row.name) == known)
       return std::unique_ptr<const codegen::Target>(std::make_unique<GpuTarget>(*this, row, emulation));
   std::string found =
       architecture.empty() ? "names no architecture" : "unknown architecture '" + architecture.str() + "'";

@@ -22,9 +22,8 @@ public:
   virtual llvm::ArrayRef<Architecture> architectures() const = 0;
   /// The format of emitObject's result.
   virtual ImageFormat format() const = 0;
-  /// LLVM's names for the architecture.
+  /// LLVM's name of the machine; the row names the processor and its features.
   virtual llvm::StringRef triple() const = 0;
-  virtual llvm::StringRef features(const Architecture &) const = 0;
 
   /// Emits the coordinate along `dim` (0 to 2) as i32 or i64, known to be in [0, bound).
   virtual mlir::Value emitId(mlir::ImplicitLocOpBuilder &, Id, unsigned dim, int64_t bound) const = 0;

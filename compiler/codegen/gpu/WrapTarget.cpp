@@ -26,7 +26,7 @@ struct WrapTargetPass : impl::GpuWrapTargetBase<WrapTargetPass> {
     const Vendor &vendor = (*gpu)->vendor();
     const Architecture &architecture = (*gpu)->architecture();
     auto image = target::ModuleOp::create(b, getOperation().getLoc(), vendor.name(), vendor.triple(),
-                                          architecture.name, vendor.features(architecture), IntegerAttr());
+                                          architecture.name, architecture.features, IntegerAttr());
     Block &body = image.getBody().emplaceBlock();
     for (auto module : llvm::make_early_inc_range(getOperation().getOps<mlir::gpu::GPUModuleOp>())) {
       for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {

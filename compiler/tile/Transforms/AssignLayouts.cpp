@@ -14,6 +14,9 @@
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEASSIGNLAYOUTS
@@ -33,15 +36,32 @@ public:
   using impl::TileAssignLayoutsBase<AssignLayouts>::TileAssignLayoutsBase;
 
 private:
-  SmallVector<const layout::Fragment *> rows_;
+  struct Row {
+    const layout::Fragment *fragment;
+    SmallVector<DType> dtypes; // that the target multiplies with it
+  };
+  SmallVector<Row> rows_;
+  std::set<std::string> fallbacks_;
 
   LogicalResult initialize(MLIRContext *context) override {
-    for (const std::string &name : instructions) {
-      const layout::Fragment *row = layout::findFragment(name);
-      if (!row)
+    for (const std::string &text : instructions) {
+      SmallVector<StringRef> words;
+      llvm::SplitString(text, words, ": ");
+      const layout::Fragment *fragment = words.empty() ? nullptr : layout::findFragment(words[0]);
+      if (!fragment)
         return emitError(UnknownLoc::get(context))
-               << "tile-assign-layouts: no instruction '" << name << "' in docs/layouts.md";
-      rows_.push_back(row);
+               << "tile-assign-layouts: no instruction '" << text << "' in docs/layouts.md";
+      Row row{fragment, {}};
+      for (StringRef word : llvm::drop_begin(words)) {
+        std::optional<DType> dtype = parseDType(word);
+        if (!dtype || !fragment->multiplies(*dtype))
+          return emitError(UnknownLoc::get(context))
+                 << "tile-assign-layouts: " << fragment->name << " does not multiply '" << word << "'";
+        row.dtypes.push_back(*dtype);
+      }
+      for (const DTypeInfo &dtype : allDTypes())
+        if (words.size() == 1 && fragment->multiplies(dtype.dtype)) row.dtypes.push_back(dtype.dtype);
+      rows_.push_back(std::move(row));
     }
     return success();
   }
@@ -52,8 +72,48 @@ private:
     getOperation()->walk([&](MmaOp mma) {
       if (!mma.getFragment()) products.push_back(mma);
     });
+    fallbacks_.clear();
     for (MmaOp mma : products)
-      if (FragmentAttr fragment = choose(mma)) assign(mma, fragment);
+      legalize(mma);
+    addFallbacks(getOperation(), fallbacks_);
+  }
+
+  /// Assigns the first instruction that fits, in the narrowest dtype that has all values of the operands'.
+  void legalize(MmaOp mma) {
+    const std::optional<DType> own = dtypeOfOperand(mma);
+    if (!own) return;
+    SmallVector<std::tuple<bool, int, size_t, DType>> candidates; // its own first, then narrow ones
+    for (const Row &row : rows_)
+      for (DType dtype : row.dtypes)
+        if (holds(dtype, *own))
+          candidates.emplace_back(dtype != *own, info(dtype).bits, candidates.size(), dtype);
+    llvm::sort(candidates);
+    for (const auto &candidate : candidates) {
+      const DType dtype = std::get<DType>(candidate);
+      if (FragmentAttr fragment = choose(mma, dtype)) {
+        if (dtype != *own) widen(mma, *own, dtype);
+        return assign(mma, fragment);
+      }
+    }
+    if (candidates.empty()) return;
+    const auto [m, n, k] = extentsOf(mma);
+    fallbacks_.insert(
+        llvm::formatv("{0}: mma of {1} with a tile of {2}x{3}x{4} uses no matrix instruction, because none "
+                      "divides it among {5} warps",
+                      backend, name(*own), m, n, k, warps));
+  }
+
+  void widen(MmaOp mma, DType from, DType to) {
+    OpBuilder b(mma);
+    for (OpOperand &operand : mma->getOpOperands().take_front(2)) {
+      Value v = operand.get();
+      if (auto buffer = dyn_cast<BufferType>(v.getType()))
+        v = BufferReadOp::create(b, mma.getLoc(),
+                                 RankedTensorType::get(buffer.getShape(), buffer.getElementType()), v);
+      auto type = RankedTensorType::get(tileType(v).getShape(), elementTypeInValues(&getContext(), to));
+      operand.set(CastOp::create(b, mma.getLoc(), type, v, name(from), name(to)));
+    }
+    fallbacks_.insert(backend + ": mma of " + name(from) + " multiplies in " + name(to));
   }
 
   static std::optional<DType> dtypeOfOperand(MmaOp mma) {
@@ -62,15 +122,19 @@ private:
     return dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(mma.getA()));
   }
 
-  /// Returns null if no instruction fits.
-  FragmentAttr choose(MmaOp mma) {
+  static std::array<int64_t, 3> extentsOf(MmaOp mma) {
     auto result = tileType(mma.getResult());
     auto buffer = dyn_cast<BufferType>(mma.getA().getType());
     ArrayRef<int64_t> a = buffer ? buffer.getShape() : tileType(mma.getA()).getShape();
-    const std::array<int64_t, 3> mnk = {result.getDimSize(0), result.getDimSize(1), a[!mma.getTransA()]};
-    std::optional<DType> dtype = dtypeOfOperand(mma);
-    for (const layout::Fragment *row : rows_)
-      if (dtype && row->multiplies(*dtype) &&
+    return {result.getDimSize(0), result.getDimSize(1), a[!mma.getTransA()]};
+  }
+
+  /// Returns null if no instruction fits.
+  FragmentAttr choose(MmaOp mma, DType dtype) {
+    auto result = tileType(mma.getResult());
+    const std::array<int64_t, 3> mnk = extentsOf(mma);
+    for (const auto &[row, dtypes] : rows_)
+      if (llvm::is_contained(dtypes, dtype) &&
           parseDType(row->accumulator) == dtypeOfMemory(result.getElementType()) &&
           mnk[0] * mnk[1] <= kMostSums * warps * row->layout(layout::Operand::C).lanes())
         if (std::optional<layout::WarpGrid> grid = divide(*row, mnk))

@@ -46,18 +46,6 @@ bool isLow(Type t) {
   return f && f.getWidth() < 32;
 }
 
-/// Has `wide` every value of `narrow`?
-bool holds(DType wide, DType narrow) {
-  const DTypeInfo &w = info(wide), &n = info(narrow);
-  if (isFloat(wide) != isFloat(narrow)) return false;
-  if (isFloat(wide))
-    return w.mantissaBits >= n.mantissaBits && w.maxExponent >= n.maxExponent &&
-           w.minExponent - w.mantissaBits <= n.minExponent - n.mantissaBits && (w.hasInf || !n.hasInf) &&
-           (w.hasNaN || !n.hasNaN);
-  return wide == narrow || (!isUnsigned(wide) && w.bits > n.bits) ||
-         (isUnsigned(wide) && isUnsigned(narrow) && w.bits >= n.bits);
-}
-
 class LegalizeNumerics : public impl::TileLegalizeNumericsBase<LegalizeNumerics> {
 public:
   using impl::TileLegalizeNumericsBase<LegalizeNumerics>::TileLegalizeNumericsBase;

@@ -82,12 +82,16 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
   let description = [{
     A product gets the first of the target's instructions that multiplies its dtype, into f32, and divides its tile among
-    the warps, with at most 128 sums for a lane. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
-    `tile.convert` connects them with tiles in memory. Operands stay in memory. Sums of a profile with fixed reductions
+    the warps, with at most 128 sums for a lane. If no instruction multiplies the dtype, the operands are cast to the narrowest dtype that has
+    all of its values and an instruction. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
+    `tile.convert` connects them with tiles in memory. Operands stay in memory. `fallbacks` lists the casts, and products whose dtype has an
+    instruction that does not divide the tile. Sums of a profile with fixed reductions
     (`strict`) have an order that instructions do not keep; those products are left to multiply-adds.
   }];
   let options = [
-    ListOption<"instructions", "instructions", "std::string", "the target's, by their names in docs/layouts.md, preferred first">,
+    Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
+    ListOption<"instructions", "instructions", "std::string",
+               "the target's, by their names in docs/layouts.md, preferred first; NAME:DTYPE:... only for these dtypes">,
     Option<"warps", "warps", "int64_t", "0", "that share a program">,
   ];
 }

@@ -1,6 +1,8 @@
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=mma.m16n8k16 warps=8}))' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{backend=ptx instructions=mma.m16n8k16 warps=8}))' | FileCheck %s
 // RUN: not tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=mma.m1n1k1 warps=8}))' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: tile-assign-layouts: no instruction 'mma.m1n1k1' in docs/layouts.md
+// RUN: not tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=mma.m16n8k16:i8 warps=8}))' 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: error: tile-assign-layouts: mma.m16n8k16 does not multiply 'i8'
 
 // The sum stays in registers over the loop.
 // CHECK: #[[C:layout[0-9]*]] = #tile.layout<reg = {{\[\[}}0,1], [8,0], [0,32], [32,0]], lane = {{\[\[}}0,2], [0,4], [1,0], [2,0], [4,0]], warp = {{\[\[}}16,0], [0,8], [0,16]], repeat = [1, 1]>
@@ -104,5 +106,32 @@ tile.kernel @scaled(%x: !tile.view<64x64xbf16>, %o: !tile.view<64x64xf32>) grid 
     scf.yield %p : tensor<64x64xf32>
   }
   tile.store %s, %o[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  tile.return
+}
+
+// Of fp8 there is no instruction: the operands are cast to the narrowest dtype that has one.
+// CHECK-LABEL: tile.kernel @widened
+// CHECK-SAME: fallbacks = ["ptx: mma of fp8_e4m3 multiplies in f16"]
+// CHECK: %[[W:.*]] = tile.cast {{.*}} : tensor<64x64xf8E4M3FN> -> tensor<64x64xf16>
+// CHECK: tile.mma %[[W]], %{{.*}} {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>} : tensor<64x64xf16>, tensor<64x64xf16>
+tile.kernel @widened(%x: !tile.view<64x64xf8E4M3FN>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = fp8_e4m3, dims = ["64", "64"], access = read>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %t = tile.load %x[%c0, %c0] extents [64, 64] : !tile.view<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  %p = tile.mma %t, %t, %z : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>
+  tile.return
+}
+
+// Eight warps do not divide it.
+// CHECK-LABEL: tile.kernel @small
+// CHECK-SAME: fallbacks = ["ptx: mma of bf16 with a tile of 16x16x16 uses no matrix instruction, because none divides it among 8 warps"]
+// CHECK-NOT: fragment
+tile.kernel @small(%x: !tile.view<16x16xbf16>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["16", "16"], access = read>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<16x16xf32>
+  %t = tile.load %x[%c0, %c0] extents [16, 16] : !tile.view<16x16xbf16> -> tensor<16x16xbf16>
+  %p = tile.mma %t, %t, %z : tensor<16x16xbf16>, tensor<16x16xbf16>, tensor<16x16xf32>
   tile.return
 }

@@ -2,6 +2,7 @@
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/Vendor.h"
+#include "plugins/levelzero/Architectures.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/TargetSelect.h"
@@ -54,11 +55,6 @@ LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
   return function;
 }
 
-constexpr int64_t K = 1024; // bytes of shared memory
-constexpr gpu::Architecture kArchitectures[] = {
-    {"pvc", 256, 32, 128 * K, 128 * K, "workgroup", "device", false},
-};
-
 class LevelZero final : public gpu::Vendor {
 public:
   StringRef name() const override { return "levelzero"; }
@@ -70,7 +66,6 @@ public:
   ImageFormat format() const override { return ImageFormat::Spirv; }
   /// 1.2: drivers of 2022 refuse newer versions, and 1.0 has no sub-group size.
   StringRef triple() const override { return "spirv64v1.2-unknown-unknown"; }
-  StringRef features(const gpu::Architecture &) const override { return ""; }
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t) const override {
     StringRef name = id == gpu::Id::Thread ? kLocalId : id == gpu::Id::Block ? kGroupId : kGroupCount;

@@ -1,5 +1,6 @@
 // Finds Intel GPUs through the Level Zero loader (Level Zero specification, core: zeInit, zeDriverGet,
 // zeDeviceGet). Without a device zeInit fails, and every later call may crash, so none is made.
+#include "plugins/levelzero/Architectures.h"
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
 
@@ -76,9 +77,6 @@ FoundDevices find() {
   return out;
 }
 
-/// As in the table of codegen/.
-constexpr EmulatedDevice kEmulated[] = {{"pvc", 32, 128 << 10}};
-
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find, kEmulated>);
+TSR_PLUGIN(ShellBackend<find, levelzero::kArchitectures>);

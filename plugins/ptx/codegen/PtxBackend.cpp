@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "plugins/ptx/Architectures.h"
 #include "llvm/Support/TargetSelect.h"
 
 using namespace mlir;
@@ -18,21 +19,12 @@ constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeNVPTXTargetInfo, LLVMInitializeNVPTXTarget,
                            LLVMInitializeNVPTXTargetMC, LLVMInitializeNVPTXAsmPrinter>;
 
-constexpr int64_t K = 1024; // bytes of shared memory
-constexpr gpu::Architecture kArchitectures[] = {
-    {"sm_80", 256, 32, 48 * K, 163 * K, "block", "device", true, "mma.m16n8k16"},
-    {"sm_90", 256, 32, 48 * K, 227 * K, "block", "device", true, "mma.m16n8k16"},
-};
-
 class Ptx final : public gpu::Vendor {
 public:
   StringRef name() const override { return "ptx"; }
   ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
   ImageFormat format() const override { return ImageFormat::Ptx; }
   StringRef triple() const override { return "nvptx64-nvidia-cuda"; }
-  StringRef features(const gpu::Architecture &target) const override {
-    return target.name == "sm_80" ? "+ptx81" : "+ptx84"; // drivers of CUDA 12.1 and 12.4
-  }
   void registerDialects(DialectRegistry &registry) const override {
     registerNVVMDialectTranslation(registry);
   }
@@ -98,7 +90,7 @@ public:
 
   Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {
     initializeOnce();
-    emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str()};
+    emit::LlvmTarget llvmTarget{triple().str(), std::string(target.name), std::string(target.features)};
     return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
   }
   Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {

@@ -1,5 +1,6 @@
 // Finds NVIDIA GPUs through the driver's own library (CUDA driver API reference, sections Initialization and
 // Device Management). The types below are the subset of that API that is needed.
+#include "plugins/ptx/Architectures.h"
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
 
@@ -66,9 +67,6 @@ FoundDevices find() {
   return out;
 }
 
-/// As in the table of codegen/.
-constexpr EmulatedDevice kEmulated[] = {{"sm_80", 32, 163 << 10}, {"sm_90", 32, 227 << 10}};
-
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find, kEmulated>);
+TSR_PLUGIN(ShellBackend<find, ptx::kArchitectures>);

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
+#include "plugins/rocm/Architectures.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -24,13 +25,6 @@ constexpr unsigned kConstantSpace = 4;
 constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeAMDGPUTargetInfo, LLVMInitializeAMDGPUTarget,
                            LLVMInitializeAMDGPUTargetMC, LLVMInitializeAMDGPUAsmPrinter>;
-
-constexpr int64_t K = 1024; // bytes of shared memory
-constexpr gpu::Architecture kArchitectures[] = {
-    {"gfx90a", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true, "mfma.32x32x8 mfma.16x16x16"},
-    {"gfx942", 256, 64, 64 * K, 64 * K, "workgroup", "agent", true, "mfma.32x32x8 mfma.16x16x16"},
-    {"gfx1100", 256, 32, 64 * K, 64 * K, "workgroup", "agent", true, "wmma.16x16x16"},
-};
 
 struct GridSize {
   /// The numbers of blocks, three i32, are the first hidden arguments of code object version 5.
@@ -51,9 +45,6 @@ public:
   ArrayRef<gpu::Architecture> architectures() const override { return kArchitectures; }
   ImageFormat format() const override { return ImageFormat::Hsaco; }
   StringRef triple() const override { return "amdgcn-amd-amdhsa"; }
-  StringRef features(const gpu::Architecture &) const override {
-    return "";
-  } // the architecture implies all features
   void registerDialects(DialectRegistry &registry) const override {
     registerROCDLDialectTranslation(registry);
   }
@@ -123,7 +114,8 @@ private:
     auto prepare = [](llvm::Module &ir) {
       ir.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
     };
-    emit::LlvmTarget llvmTarget{triple().str(), target.name.str(), features(target).str(), prepare};
+    emit::LlvmTarget llvmTarget{triple().str(), std::string(target.name), std::string(target.features),
+                                prepare};
     return emit::emitFile(module, llvmTarget, type);
   }
 };

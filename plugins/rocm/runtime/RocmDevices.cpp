@@ -1,6 +1,7 @@
 // Finds AMD GPUs through HIP's runtime library (HIP API reference, Device Management). Uses only calls whose
 // signature is the same in versions 5, 6 and 7. hipGetDeviceProperties, whose struct changes, is not used:
 // architecture names come from the kernel driver's topology.
+#include "plugins/rocm/Architectures.h"
 #include <fstream>
 #include <tessera/discovery.hpp>
 #include <tessera/driver.hpp>
@@ -77,10 +78,6 @@ FoundDevices find() {
   return out;
 }
 
-/// As in the table of codegen/.
-constexpr EmulatedDevice kEmulated[] = {
-    {"gfx90a", 64, 64 << 10}, {"gfx942", 64, 64 << 10}, {"gfx1100", 32, 64 << 10}};
-
 } // namespace
 
-TSR_PLUGIN(ShellBackend<find, kEmulated>);
+TSR_PLUGIN(ShellBackend<find, rocm::kArchitectures>);

@@ -9,6 +9,7 @@
 #include <string>
 #include <tessera/backend.hpp>
 #include <tessera/driver.hpp>
+#include <tessera/gpu_architecture.hpp>
 #include <tessera/plugin.h>
 
 namespace tessera {
@@ -39,23 +40,16 @@ enum class MatrixInstruction : int32_t {
 
 // The interface of the emulator to plugins.
 
-/// One architecture of a vendor. A table of them is constant.
-struct EmulatedDevice {
-  const char *arch;     // "sm_80"
-  uint32_t warpSize;    // lanes that execute together
-  uint64_t sharedBytes; // per block
-};
-
 /// The emulator's only entry point for plugins; the arguments are those of openEmulator. Plugin and emulator
 /// come from one build.
-using CreateEmulatedFn = Backend *(const char *backend, std::span<const EmulatedDevice> devices,
+using CreateEmulatedFn = Backend *(const char *backend, std::span<const GpuArchitecture> devices,
                                    const std::string &variant, const tsr_host_info_t *host, std::string &why);
 inline constexpr char kCreateEmulated[] = "tesseraCreateEmulated_0";
 
 /// Creates the backend `backend`:emulated. `variant` is "emulated" or "emulated:ARCH[+OPTION...]"; without an
 /// architecture the devices are those of the whole table. Each launch logs to `host` what it executed
 /// (N_EMULATED). Returns null with `why` filled on failure.
-inline std::unique_ptr<Backend> openEmulator(const char *backend, std::span<const EmulatedDevice> devices,
+inline std::unique_ptr<Backend> openEmulator(const char *backend, std::span<const GpuArchitecture> devices,
                                              const std::string &variant, const tsr_host_info_t *host,
                                              std::string &why) {
   Dl_info own{}; // the plugin's file; the emulator is in the folder above, or where the linker looks

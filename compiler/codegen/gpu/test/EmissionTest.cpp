@@ -71,7 +71,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 std::string read(const std::string &name, const gpu::GpuTarget &target) {
   std::ifstream file(std::string(TESSERA_GPU_PROGRAMS) + "/" + name + ".mlir");
   return replaced({std::istreambuf_iterator<char>(file), {}}, "\"device\"",
-                  "\"" + target.architecture().deviceSync.str() + "\"");
+                  "\"" + std::string(target.architecture().deviceSync) + "\"");
 }
 
 const gpu::GpuTarget &named(const std::string &name) {
@@ -149,7 +149,7 @@ TEST_P(EveryTarget, TakesTheProgram) {
   Code again = compile(read(program, target), target, Form::Object);
   EXPECT_EQ(code.bytes, again.bytes) << "two compilations differ";
   if (target.vendor().name() == "ptx")
-    EXPECT_NE(code.bytes.find(".target " + target.architecture().name.str()), std::string::npos);
+    EXPECT_NE(code.bytes.find(".target " + std::string(target.architecture().name)), std::string::npos);
   if (target.vendor().name() == "rocm")
     EXPECT_EQ(code.bytes.substr(0, 4), "\x7f"
                                        "ELF");
@@ -158,7 +158,7 @@ TEST_P(EveryTarget, TakesTheProgram) {
 
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) /
                                  (std::string("tessera-") + program + "-" + target.vendor().name().str() +
-                                  "-" + target.architecture().name.str());
+                                  "-" + std::string(target.architecture().name));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "code", std::ios::binary) << code.bytes;
   for (const Checker &checker : kCheckers) {
@@ -168,7 +168,7 @@ TEST_P(EveryTarget, TakesTheProgram) {
       continue;
     }
     std::string command = replaced(checker.command, "%f", folder / "code");
-    command = replaced(replaced(command, "%d", folder), "%a", target.architecture().name.str());
+    command = replaced(replaced(command, "%d", folder), "%a", std::string(target.architecture().name));
     EXPECT_EQ(std::system(("(" + command + ") >&2").c_str()), 0) << command;
   }
   if (!HasFailure()) std::filesystem::remove_all(folder);

@@ -1,0 +1,33 @@
+// NVIDIA's GPUs, oldest first.
+#pragma once
+#include <tessera/gpu_architecture.hpp>
+
+namespace tessera::ptx {
+
+// PTX ISA 8.1 and 8.4 are those of the drivers of CUDA 12.1 and 12.4.
+constexpr GpuArchitecture kArchitectures[] = {
+    {.name = "sm_80",
+     .features = "+ptx81",
+     .threads = 256,
+     .warpSize = 32,
+     .staticShared = 48 << 10,
+     .maxShared = 163 << 10,
+     .groupSync = "block",
+     .deviceSync = "device",
+     .floatAtomicAdd = true,
+     .loadsMatrices = true,
+     .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
+    {.name = "sm_90",
+     .features = "+ptx84",
+     .threads = 256,
+     .warpSize = 32,
+     .staticShared = 48 << 10,
+     .maxShared = 227 << 10,
+     .groupSync = "block",
+     .deviceSync = "device",
+     .floatAtomicAdd = true,
+     .loadsMatrices = true,
+     .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
+};
+
+} // namespace tessera::ptx

@@ -1,0 +1,55 @@
+// What an architecture of GPUs can do, as far as this release uses it. Each vendor has one table of rows,
+// plugins/*/Architectures.h. Code generation, the limits of emulated devices, the capabilities that they
+// report and docs/support-matrix.md follow from it.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace tessera {
+
+/// Calls `visit(word)` for each word of a list that is separated by spaces, until it returns false.
+template <typename Visit> constexpr void forEachWord(std::string_view list, Visit visit) {
+  while (!list.empty()) {
+    const std::string_view word = list.substr(0, list.find(' '));
+    if (!word.empty() && !visit(word)) return;
+    list.remove_prefix(word.size() < list.size() ? word.size() + 1 : list.size());
+  }
+}
+
+constexpr bool hasWord(std::string_view list, std::string_view word) {
+  bool found = false;
+  forEachWord(list, [&](std::string_view one) { return !(found = one == word); });
+  return found;
+}
+
+/// A matrix instruction, by its name in docs/layouts.md, and the dtypes of factors that it multiplies here.
+struct MatrixProduct {
+  std::string_view instruction, dtypes;
+};
+
+/// One architecture. Constant, shared by all threads.
+struct GpuArchitecture {
+  std::string_view name;                  // "sm_90", "gfx90a", "pvc"
+  std::string_view features;              // for LLVM, beyond what the name implies
+  int64_t threads;                        // of a thread block; one program is one block
+  int64_t warpSize;                       // threads that run in lock step
+  int64_t staticShared;                   // bytes of shared memory that a kernel may declare statically
+  int64_t maxShared;                      // bytes that it may use if the launch asks for them
+  std::string_view groupSync, deviceSync; // LLVM's synchronisation scopes of a block and of the device
+  bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise code compares and swaps in a loop
+  bool loadsMatrices = false;              // a warp loads matrices of 16-bit elements from shared memory
+  bool copiesAsync = false;                // copies from global into shared memory run beside computation
+  std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
+  std::string_view dtypes = "f64 f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 "
+                            "i64 i32 i16 i8 u64 u32 u16 u8 bool"; // that tensors may have
+
+  /// Does a matrix instruction multiply factors of the dtype?
+  constexpr bool multiplies(std::string_view dtype) const {
+    for (const MatrixProduct &row : products)
+      if (hasWord(row.dtypes, dtype)) return true;
+    return false;
+  }
+};
+
+} // namespace tessera
