@@ -258,8 +258,8 @@ CompileStatus emitOne(Compilation &c, std::string_view source, Emit what, std::s
 class Service final : public CompilerService {
 public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
-                           std::vector<Diagnostic> &diags) noexcept override {
-    return frontend::signatures(source, fileName, out, diags);
+                           std::vector<Diagnostic> &diags, const Supplied &supplied) noexcept override {
+    return frontend::signatures(source, fileName, out, diags, supplied);
   }
 
   CompileStatus definition(std::string_view source, const CompileOptions &options, Definition &out,

@@ -174,10 +174,12 @@ std::string bytesOf(Hash128 h) { return std::string(reinterpret_cast<const char 
 class CachedCompiler final : public CompilerService {
 public:
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
-                           std::vector<Diagnostic> &diags) noexcept override {
+                           std::vector<Diagnostic> &diags, const Supplied &supplied) noexcept override {
     const Store store = Store::ofEnvironment();
     auto keyFor = [&](const std::string &compiler) {
-      return KeyText().add("signatures").add(TESSERA_BUILD_ID).add(compiler).add(fileName).add(source).hash();
+      KeyText key;
+      key.add("signatures").add(TESSERA_BUILD_ID).add(compiler).add(fileName);
+      return key.add(supplied.types).add(supplied.constants).add(source).hash();
     };
     if (const std::string known = store ? knownCompiler(store) : ""; !known.empty())
       if (auto hit = store.get(keyFor(known), cache::Kind::Signatures);
@@ -186,7 +188,7 @@ public:
     out.clear();
     CompilerService *compiler = need(fileName, diags);
     if (!compiler) return CompileStatus::BackendFailure;
-    const CompileStatus status = compiler->signatures(source, fileName, out, diags);
+    const CompileStatus status = compiler->signatures(source, fileName, out, diags, supplied);
     const std::string used = store ? usedCompiler(store) : "";
     if (!used.empty() && status == CompileStatus::Ok && diags.empty())
       // compile() reports failures to store

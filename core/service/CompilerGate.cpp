@@ -71,9 +71,9 @@ public:
   explicit GatedCompiler(CompilerService &below) : below_(below) {}
 
   CompileStatus signatures(std::string_view source, const std::string &fileName, std::vector<Signature> &out,
-                           std::vector<Diagnostic> &diags) noexcept override {
+                           std::vector<Diagnostic> &diags, const Supplied &supplied) noexcept override {
     const Call call;
-    return mayCompile(call, diags) ? below_.signatures(source, fileName, out, diags)
+    return mayCompile(call, diags) ? below_.signatures(source, fileName, out, diags, supplied)
                                    : CompileStatus::BackendFailure;
   }
   CompileStatus definition(std::string_view source, const CompileOptions &options, Definition &out,

@@ -141,7 +141,8 @@ public:
   virtual ~CompilerService() = default;
   /// Returns the signatures of every kernel of a source. Errors are appended to `diags`, in line order.
   virtual CompileStatus signatures(std::string_view source, const std::string &fileName,
-                                   std::vector<Signature> &out, std::vector<Diagnostic> &diags) noexcept = 0;
+                                   std::vector<Signature> &out, std::vector<Diagnostic> &diags,
+                                   const Supplied &supplied = {}) noexcept = 0;
   /// Reads the definition that `source` begins with, decorators included, and ignores the rest. Of the
   /// options it uses the file's name and the pieces.
   virtual CompileStatus definition(std::string_view source, const CompileOptions &, Definition &out,

@@ -58,12 +58,14 @@ public:
   std::atomic<int> release{1};
 
   CompileStatus signatures(std::string_view source, const std::string &file, std::vector<Signature> &out,
-                           std::vector<Diagnostic> &diags) noexcept override {
+                           std::vector<Diagnostic> &diags, const Supplied &supplied) noexcept override {
     ++signed_;
     if (source.find("bad") != std::string_view::npos) return CompileStatus::BadProgram;
     if (source.find("warn") != std::string_view::npos) diags.push_back(warning());
     Signature s;
     s.kernel = file + ":" + std::string(source) + ":" + std::to_string(release);
+    for (const auto &[name, value] : supplied.constants)
+      s.kernel += ":" + name + "=" + value;
     out.push_back(std::move(s));
     return CompileStatus::Ok;
   }
@@ -336,6 +338,11 @@ TEST_F(CachedCompilerTest, SignaturesByFileNameAndSource) {
   EXPECT_EQ(signatures("t", "f"), "f:t:1");
   EXPECT_EQ(signatures("s", "f"), "f:s:1");
   EXPECT_EQ(loader.loads, 0);
+  for (const char *value : {"3", "4", "3"}) {
+    std::vector<Signature> out;
+    (void)cachedCompiler()->signatures("s", "f", out, diags, {.types = {}, .constants = {{"K", value}}});
+    EXPECT_EQ(out.at(0).kernel, std::string("f:s:1:K=") + value);
+  }
   for (int i = 0; i < 2; ++i) {
     signatures("warn", "f");
     EXPECT_EQ(loader.compiler.signed_, 1) << "the warning comes again";

@@ -100,8 +100,9 @@ TEST(TunedFile, RefusesEveryOtherByte) {
 /// Knows the signatures of one kernel.
 struct FakeCompiler : CompilerService {
   CompileStatus signatures(std::string_view, const std::string &, std::vector<Signature> &out,
-                           std::vector<Diagnostic> &) noexcept override {
+                           std::vector<Diagnostic> &, const Supplied &supplied) noexcept override {
     ++asked;
+    constants = supplied.constants.size();
     out = {signature()};
     return CompileStatus::Ok;
   }
@@ -125,6 +126,7 @@ struct FakeCompiler : CompilerService {
   std::string explain(std::string_view) noexcept override { return ""; }
   std::string version() noexcept override { return ""; }
   int asked = 0;
+  size_t constants = 0;
 };
 
 class TunedBodies : public testing::Test {
@@ -163,6 +165,12 @@ TEST_F(TunedBodies, KnownDimsDecide) {
   EXPECT_THAT(known.tuned[0].when, IsEmpty());
   EXPECT_EQ(known.tuned[0].values[0].second, 2);
   EXPECT_THAT(find({.dims = {{"M", 3}, {"N", 8}}}).tuned, IsEmpty());
+}
+
+TEST_F(TunedBodies, SignaturesHaveWhatTheCallerSupplies) {
+  write({row(2, {"M == 1"})});
+  (void)find({.supplied = {.types = {}, .constants = {{"K", "3"}}}});
+  EXPECT_EQ(compiler.constants, 1u);
 }
 
 TEST_F(TunedBodies, UnknownDimsLeaveConditions) {

@@ -104,7 +104,9 @@ void findTuned(CompilerService &compiler, std::string_view source, CompileOption
   if (known->rows.empty()) return;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> unsaid; // the compilation reports them
-  if (compiler.signatures(source, options.fileName, signatures, unsaid) != CompileStatus::Ok) return;
+  if (compiler.signatures(source, options.fileName, signatures, unsaid, options.supplied) !=
+      CompileStatus::Ok)
+    return;
   for (const Signature &s : signatures) {
     const bool isWanted =
         options.kernels.empty() || std::ranges::find(options.kernels, s.kernel) != options.kernels.end();
