@@ -1,28 +1,19 @@
 // `tsr tune`: measures the configurations that a kernel declares and remembers the fastest.
-#include "core/bundle/Hash.h"
 #include "core/cache/CachedCompiler.h"
-#include "core/launch/HostMachine.h"
 #include "core/service/BuildId.h"
-#include "core/support/HostCpu.h"
-#include "core/support/OutputFile.h"
 #include "tools/tsr/Commands.h"
-#include "tools/tsr/KernelSubject.h"
+#include "tools/tsr/Console.h"
 #include "tools/tsr/Source.h"
 #include "tools/tsr/Supervisor.h"
 #include "tools/tsr/TuneReport.h"
-#include "tools/tune/Cost.h"
+#include "tools/tune/TuneDocument.h"
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace tessera::cli {
 namespace {
-
-using tune::Configuration;
-using tune::TuneDatabase;
 
 const CommandSpec tuneSpec = {
     "tune",
@@ -62,25 +53,9 @@ const CommandSpec tuneSpec = {
 };
 
 struct TuneOptions {
-  Request request;
-  std::string database, lookUp;
-  double budget = 60;
-  uint64_t seed = 0;
+  tune::TuneRequest request;
   bool json = false;
 };
-
-/// Replaces the look-up file by the choices of the database.
-MaybeError exportRows(TuneDatabase &database, const std::string &path, size_t &count) {
-  if (path.empty()) return std::nullopt;
-  Expected<std::vector<TunedRow>> rows = database.rows();
-  if (!rows) return rows.error();
-  count = rows->size();
-  std::error_code ignored; // writing the file reports it
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  MaybeError error = writeFile(path, writeTuned(*rows));
-  if (error) error->message = fmt::format("{}: {}", path, error->message);
-  return error;
-}
 
 /// "M=256,512" -> 256 and 512.
 MaybeError readSizes(const std::vector<NamedValue> &given, std::vector<std::vector<NamedValue>> &out) {
@@ -117,195 +92,97 @@ void onInterrupt(int signal) {
   std::raise(signal);
 }
 
-/// A name for what this process measures that no other process has.
-std::string runId() {
-  char host[256] = {};
-  (void)gethostname(host, sizeof host - 1);
-  return fmt::format("{}-{}-{}", host, getpid(), std::chrono::system_clock::now().time_since_epoch().count());
-}
-
-using Clock = std::chrono::steady_clock;
-
-/// Estimates each configuration from its metadata until time is up. One that does not compile has no
-/// estimate; its turn to be compiled will report why.
-void predict(CompilerService &compiler, const Job &job, CompileOptions options, const Binding &binding,
-             int64_t cores, Clock::time_point end, std::vector<Configuration> &configurations) {
-  double bytes = 0;
-  for (const BoundParam &p : binding.params)
-    bytes += double(p.bytes);
-  const MachineConstants machine = machineConstants(cores, true);
-  for (Configuration &c : configurations) {
-    if (Clock::now() >= end) return;
-    options.tunables = c.values;
-    std::string yaml, why;
-    std::vector<Diagnostic> unsaid;
-    KernelMetadata m;
-    if (compiler.emit(job.source, options, Emit::Metadata, yaml, unsaid) == CompileStatus::Ok &&
-        KernelMetadata::fromYaml(yaml, m, why))
-      c.predictedNs = tune::predictNs(m, binding.dims, bytes, machine);
-  }
-}
-
-/// Tunes one kernel for one set of sizes after another.
-class Tuning {
+/// Shows the progress, prints results as they come, and says what remains after Ctrl-C.
+class TuneOutput final : public tune::TuneListener {
 public:
-  Tuning(const Job &job, const TuneOptions &options, const Signature &signature, TuneDatabase &database)
-      : job_(job), options_(options), signature_(signature), database_(database) {}
+  explicit TuneOutput(const TuneOptions &options) : options_(options) {}
 
-  int run(const std::vector<std::vector<NamedValue>> &sizes) {
-    const NumericsPermissions permits = *job_.options.permits;
-    if (permits.frozenTunables)
-      return fail(Error{"E_TUNE_EMPTY",
-                        fmt::format("numerics profile {} freezes tunables: each keeps its first value",
-                                    job_.options.numerics),
-                        ""});
-    Expected<std::vector<Configuration>> space = tune::configurationsOf(signature_);
-    if (!space) return fail(space.error());
-    space_ = std::move(*space);
-    // Tunables may change the order of a sum, so a profile that fixes bits wants equal ones, for these sizes.
-    isExact_ = !permits.unorderedAtomics;
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    if (MaybeError error =
-            database_.beginRun(runId(), hostCpuModel(), sysconf(_SC_NPROCESSORS_ONLN),
-                               std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()))
-      return fail(*error);
+  void onBegin() override {
+    const std::string &path = options_.request.database;
     interruptText =
         fmt::format("\ntsr: interrupted: {} keeps the sizes that were finished; tsr tune --export "
                     "--database {} writes their choices\n",
-                    database_.path(), database_.path());
+                    path, path);
     std::signal(SIGINT, onInterrupt);
-    int rc = exitOk; // sizes before one that fails keep their choices
-    for (size_t i = 0; rc == exitOk && i < sizes.size(); ++i)
-      rc = runOne(sizes[i], options_.budget / double(sizes.size()));
-    if (MaybeError error = database_.decide()) return fail(*error);
-    size_t rows = 0;
-    if (MaybeError error = exportRows(database_, options_.lookUp, rows)) return fail(*error);
-    if (rc != exitOk) return rc;
+  }
+  void onSizes(const CompileOptions &compiled) override { recordOptions(compiled); }
+  void onProgress(const tune::TuneProgress &p) override {
+    const std::string what = fmt::format("tuning {} {}", p.kernel, tune::textOf(p.dims));
+    if (!progress_) progress_.emplace(what);
+    if (p.all)
+      progress_->update(fmt::format("{}: {} of {}, best {} {:.2f}x, {:.0f} s left", what, p.done, p.all,
+                                    p.best.empty() ? "default" : p.best, p.gain, p.secondsLeft));
+  }
+  void onResult(const tune::SizeResult &found) override {
+    progress_.reset();
     if (options_.json)
-      printJson(Json{{"database", database_.path()}, {"look_up", options_.lookUp}, {"results", results_}});
-    else if (!options_.lookUp.empty())
-      fmt::print("{}: {} choices\n", options_.lookUp, rows);
+      results_.push_back(documentOf(found));
+    else
+      fmt::print("{}", describeTuning(found));
+  }
+
+  int conclude(const tune::TuneOutcome &outcome) {
+    progress_.reset();
+    if (!outcome.errors.empty()) return fail(outcome.errors);
+    const tune::TuneRequest &request = options_.request;
+    if (options_.json)
+      printJson(Json{{"database", request.database}, {"look_up", request.lookUp}, {"results", results_}});
+    else if (!request.lookUp.empty())
+      fmt::print("{}: {} choices\n", request.lookUp, outcome.choices);
     return exitOk;
   }
 
 private:
-  int runOne(const std::vector<NamedValue> &sizes, double budget) {
-    const auto start = Clock::now();
-    auto after = [&](double seconds) {
-      return start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-    };
-    Request request = options_.request;
-    request.dims = sizes;
-    request.fills = true;
-    Binding binding;
-    if (const Errors errors = bind(signature_, request, binding); !errors.empty()) return fail(errors);
-    Session session;
-    if (auto f = session.open("cpu")) return fail(f->error);
-    CompileOptions options = job_.options;
-    options.kernels = {signature_.kernel};
-    options.dims = binding.dims;
-    options.exactDims = true;
-    recordOptions(options);
-    const std::string what = fmt::format("tuning {} {}", signature_.kernel, tune::textOf(binding.dims));
-    Progress progress(what);
-    std::vector<Configuration> configurations = space_;
-    // A large space must leave time to measure.
-    predict(*cachedCompiler(), job_, options, binding, session.device().compute_units, after(budget / 2),
-            configurations);
-    budget = std::chrono::duration<double>(after(budget) - Clock::now()).count();
-    const tune::TuneKey key{tunedKernelOf(signature_), tunedArchOf("cpu"), options.numerics, TESSERA_BUILD_ID,
-                            sizeClassOf(binding.dims, isExact_)};
-    // The whole source, because a kernel may call other functions of it.
-    if (MaybeError error = database_.beginKey(key, hexadecimal(hash128(job_.source)))) return fail(*error);
-    KernelSubject subject(session, job_.source, options, signature_, binding, configurations, isExact_);
-    if (auto f = subject.place()) return fail(f->error);
-    TuneRecorder recorder(database_, key, configurations, progress, what, budget);
-    const auto search = tune::successiveHalving({.seed = options_.seed});
-    Expected<tune::TuneResult> result = tune::tune(configurations, *search, subject, recorder, budget);
-    if (!result) {
-      result.error().message.insert(0, fmt::format("{}: ", signature_.kernel));
-      return fail(result.error());
-    }
-    Expected<TuneDatabase::Choice> choice = database_.choice(key);
-    if (!choice) return fail(choice.error());
-    if (options_.json)
-      results_.push_back(
-          tuningDocument(signature_.kernel, binding.dims, configurations, *result, *choice, recorder));
-    else
-      fmt::print("{}",
-                 describeTuning(signature_.kernel, binding.dims, configurations, *result, *choice, recorder));
-    return exitOk;
-  }
-
-  const Job &job_;
   const TuneOptions &options_;
-  const Signature &signature_;
-  TuneDatabase &database_;
-  std::vector<Configuration> space_;
-  bool isExact_ = false;
+  std::optional<Progress> progress_;
   Json results_ = Json::array();
 };
 
-int tuneFile(const Job &job, const TuneOptions &options, const std::vector<std::vector<NamedValue>> &sizes) {
+int tuneFile(const TuneOptions &options) {
+  const tune::TuneRequest &request = options.request;
   std::vector<Signature> signatures;
   std::vector<Diagnostic> diags;
-  if (int rc = conclude(cachedCompiler()->signatures(job.source, job.file, signatures, diags), diags))
+  if (int rc = conclude(
+          cachedCompiler()->signatures(request.source, request.options.fileName, signatures, diags), diags))
     return rc;
   const Signature *signature = nullptr;
-  if (auto e = chooseKernel(signatures, onlyKernel(job.options), signature)) return fail(*e);
-  Expected<TuneDatabase> database = TuneDatabase::open(options.database);
-  if (!database) return fail(database.error());
-  return Tuning(job, options, *signature, *database).run(sizes);
+  if (auto e = chooseKernel(signatures, onlyKernel(request.options), signature)) return fail(*e);
+  TuneOutput output(options);
+  return output.conclude(runTuning(request, *signature, output));
 }
 
 int mergeFiles(const std::vector<std::string> &files, const TuneOptions &options) {
   if (files.empty())
     return fail(
         Error{"E_NO_FILE", "no database to merge", "usage: tsr tune --merge A.db B.db --database OUT.db"});
-  std::vector<TuneDatabase> sources;
-  for (const std::string &file : files) {
-    Expected<TuneDatabase> source = TuneDatabase::openToRead(file);
-    if (!source) return fail(source.error());
-    sources.push_back(std::move(*source));
-  }
-  Expected<TuneDatabase> out = TuneDatabase::open(options.database);
-  if (!out) return fail(out.error());
-  for (TuneDatabase &source : sources)
-    if (MaybeError error = out->merge(source)) return fail(*error);
-  size_t rows = 0;
-  if (MaybeError error = exportRows(*out, options.lookUp, rows)) return fail(*error);
-  fmt::print("{}: {} databases added; {} choices\n", options.database, files.size(), rows);
+  const tune::TuneRequest &request = options.request;
+  Expected<size_t> choices = tune::mergeDatabases(files, request.database, request.lookUp);
+  if (!choices) return fail(choices.error());
+  fmt::print("{}: {} databases added; {} choices\n", request.database, files.size(), *choices);
   return exitOk;
 }
 
 int listChoices(const TuneOptions &options) {
-  Expected<TuneDatabase> database = TuneDatabase::openToRead(options.database);
-  if (!database) return fail(database.error());
-  Expected<std::vector<TuneDatabase::Choice>> choices = database->choices();
+  auto choices = tune::readChoices(options.request.database);
   if (!choices) return fail(choices.error());
   if (options.json)
-    printJson(choicesDocument(*choices, TESSERA_BUILD_ID));
+    printJson(documentOf(*choices, TESSERA_BUILD_ID));
   else
     fmt::print("{}", describeChoices(*choices, TESSERA_BUILD_ID));
   return exitOk;
 }
 
 int exportOnly(const TuneOptions &options) {
-  Expected<TuneDatabase> database = TuneDatabase::open(options.database, true);
-  if (!database) return fail(database.error());
-  if (MaybeError error = database->decide()) return fail(*error); // a run may have been interrupted
-  size_t rows = 0;
-  if (options.lookUp.empty())
-    return fail(Error{"E_OPTION_VALUE", "there is no look-up file to write: TESSERA_TUNED is off",
-                      "name it: --export=FILE"});
-  if (MaybeError error = exportRows(*database, options.lookUp, rows)) return fail(*error);
-  fmt::print("{}: {} choices\n", options.lookUp, rows);
+  const tune::TuneRequest &request = options.request;
+  Expected<size_t> choices = tune::exportChoices(request.database, request.lookUp);
+  if (!choices) return fail(choices.error());
+  fmt::print("{}: {} choices\n", request.lookUp, *choices);
   return exitOk;
 }
 
 MaybeError readOptions(const Arguments &args, TuneOptions &out) {
-  out.request.in = args.named("in");
-  out.request.scalars = args.named("scalar");
+  out.request.arguments.in = args.named("in");
+  out.request.arguments.scalars = args.named("scalar");
   out.json = args.has("json");
   int64_t budget = 60, seed = 0;
   if (args.has("budget") && (!parseInt(args.value("budget"), budget) || budget < 1 || budget > 1'000'000))
@@ -313,20 +190,11 @@ MaybeError readOptions(const Arguments &args, TuneOptions &out) {
                  fmt::format("--budget {}: a number of seconds from 1 to 1000000", args.value("budget")), ""};
   if (args.has("seed") && (!parseInt(args.value("seed"), seed) || seed < 0))
     return Error{"E_OPTION_VALUE", fmt::format("--seed {}: a number from 0 on", args.value("seed")), ""};
-  out.budget = double(budget);
-  out.seed = uint64_t(seed);
-  const std::string directory = tunedDirectory();
-  out.database = args.value("database", directory.empty() ? "" : directory + "/tune.db");
-  if (out.database.empty())
-    return Error{"E_OPTION_VALUE", "there is no home directory for the database", "name it: --database FILE"};
-  // A database of its own has a look-up file of its own.
-  const std::filesystem::path beside = std::filesystem::path(out.database).replace_extension(".tsrt");
-  out.lookUp = args.value("export");
-  if (out.lookUp.empty()) out.lookUp = args.has("database") ? beside.string() : tunedPath();
-  if (out.lookUp == out.database)
-    return Error{"E_OPTION_VALUE", fmt::format("{} would be the database and the look-up file", out.database),
-                 "give one of them another name: --database FILE, --export=FILE"};
-  return std::nullopt;
+  out.request.budget = double(budget);
+  out.request.seed = uint64_t(seed);
+  out.request.database = args.value("database");
+  out.request.lookUp = args.value("export");
+  return tune::chooseFiles(out.request.database, out.request.lookUp);
 }
 
 /// Merging, listing and exporting measure nothing. Refuses what only measuring has.
@@ -360,10 +228,11 @@ int tuneMain(const Arguments &args, const std::string &commandLine) {
   job.options.fileName = job.file;
   if (args.has("kernel")) job.options.kernels = {args.value("kernel")};
   if (auto e = chooseNumerics(args.value("numerics"), job.options)) return fail(*e);
-  std::vector<std::vector<NamedValue>> sizes;
-  if (auto e = readSizes(args.named("dim"), sizes)) return fail(*e);
+  if (auto e = readSizes(args.named("dim"), options.request.sizes)) return fail(*e);
   if (auto e = readSource(job.file, job.source)) return fail(*e);
-  return supervise(job, [&] { return tuneFile(job, options, sizes); });
+  options.request.source = job.source;
+  options.request.options = job.options;
+  return supervise(job, [&] { return tuneFile(options); });
 }
 
 } // namespace

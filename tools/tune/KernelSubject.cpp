@@ -1,4 +1,4 @@
-#include "tools/tsr/KernelSubject.h"
+#include "tools/tune/KernelSubject.h"
 #include "core/cache/CachedCompiler.h"
 #include "tools/tsr/FillArguments.h"
 #include "tools/tune/Compare.h"
@@ -7,7 +7,7 @@
 #include <chrono>
 #include <fmt/format.h>
 
-namespace tessera::cli {
+namespace tessera::tune {
 namespace {
 
 constexpr double kTimingSeconds = 300e-6; // shorter launches are repeated
@@ -39,16 +39,18 @@ bool names(const SignatureParam &param, std::string_view name) {
 
 } // namespace
 
-KernelSubject::KernelSubject(Session &session, std::string_view source, CompileOptions options,
-                             const Signature &signature, Binding &binding,
-                             const std::vector<tune::Configuration> &configurations, bool isExact)
+KernelSubject::KernelSubject(cli::Session &session, std::string_view source, CompileOptions options,
+                             const Signature &signature, cli::Binding &binding,
+                             const std::vector<Configuration> &configurations, bool isExact,
+                             std::function<bool()> isStopped)
     : session_(session), source_(source), options_(std::move(options)), signature_(signature),
-      binding_(binding), configurations_(configurations), isExact_(isExact), kernels_(configurations.size()) {
-}
+      binding_(binding), configurations_(configurations), isExact_(isExact), isStopped_(std::move(isStopped)),
+      kernels_(configurations.size()) {}
 
-MaybeFailure KernelSubject::place() {
-  if (!fillArguments(binding_)) return Failure{{"E_OUT_OF_MEMORY", "no memory for the arguments", ""}};
-  return session_.place(binding_);
+MaybeError KernelSubject::place() {
+  if (!cli::fillArguments(binding_)) return Error{"E_OUT_OF_MEMORY", "no memory for the arguments", ""};
+  if (auto f = session_.place(binding_)) return f->error;
+  return std::nullopt;
 }
 
 MaybeError KernelSubject::prepare(size_t configuration) {
@@ -108,8 +110,8 @@ MaybeError KernelSubject::check(size_t configuration) {
   std::vector<npy::Bytes> results;
   if (MaybeError error = run(configuration, results)) return error;
   for (size_t i = 0; i < results.size(); ++i)
-    if (const std::string text = tune::differences(binding_.params[i].dtype, expected_[i].span(),
-                                                   results[i].span(), isExact_, termsOf(i));
+    if (const std::string text = differences(binding_.params[i].dtype, expected_[i].span(), results[i].span(),
+                                             isExact_, termsOf(i));
         !text.empty())
       return Error{"E_TUNE_WRONG", fmt::format("{}: {}", binding_.params[i].name, text), ""};
   return std::nullopt;
@@ -124,9 +126,10 @@ Expected<double> KernelSubject::time(size_t configuration) {
   return (now() - start) / double(repetitions_);
 }
 
-Expected<tune::Sample> KernelSubject::measure(size_t configuration) {
+Expected<Sample> KernelSubject::measure(size_t configuration) {
+  if (isStopped_()) return Error{"E_TUNE_STOPPED", "the tuning was stopped", ""};
   if (auto f = session_.restore(binding_)) return f->error;
-  tune::Sample out{1e300, 1e300};
+  Sample out{1e300, 1e300};
   for (int slice = 0; slice < kSlices; ++slice) {
     isBaseFirst_ = !isBaseFirst_;
     for (const bool isBase : {isBaseFirst_, !isBaseFirst_}) {
@@ -143,4 +146,4 @@ double KernelSubject::now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-} // namespace tessera::cli
+} // namespace tessera::tune
