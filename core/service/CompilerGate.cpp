@@ -3,6 +3,7 @@
 #include "core/support/AddressSpace.h"
 #include "core/support/Fork.h"
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -11,9 +12,23 @@
 namespace tessera {
 namespace {
 
+/// What a fork locks: the gate, while no other thread is in a call. The child would wait for ever for a lock
+/// of LLVM that such a thread holds, or for a static object that it is making.
+class QuietGate {
+public:
+  bool try_lock();
+  void unlock();
+
+private:
+  /// A call that lasts longer, perhaps because it waits for the thread that forks, does not hold up the fork.
+  static constexpr std::chrono::seconds kLongestWait{10};
+  std::optional<std::chrono::steady_clock::time_point> since_; // guarded by the gate's mutex
+};
+
 struct Gate {
   std::mutex mutex;
-  HeldAcrossFork heldAcrossFork{mutex};
+  QuietGate quiet;
+  HeldAcrossFork heldAcrossFork{quiet};
   std::condition_variable changed;
   bool isEnding = false;
   size_t inside = 0;    // calls in progress
@@ -27,6 +42,21 @@ Gate &gate() {
 [[maybe_unused]] const Gate &madeGate = gate(); // when the library is loaded: see HeldAcrossFork
 
 thread_local size_t insideHere = 0; // calls in progress on this thread
+
+bool QuietGate::try_lock() {
+  Gate &g = gate();
+  if (!g.mutex.try_lock()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (!since_) since_ = now;
+  if (g.process != forkCount() || g.inside <= insideHere || now - *since_ >= kLongestWait) {
+    since_.reset();
+    return true;
+  }
+  g.mutex.unlock();
+  return false;
+}
+
+void QuietGate::unlock() { gate().mutex.unlock(); }
 
 /// Waits for the calls of other threads. The calling thread's own calls cannot return, since it is in exit().
 void waitForCalls() {

@@ -11,6 +11,7 @@ namespace tessera {
 /// this after the compiler's library has been loaded, so that the library's static objects are destroyed
 /// after the wait. The static objects of a function are also destroyed after the wait if the call that first
 /// ran the function has ended. There is one wrapper per process.
+/// A fork waits for the calls of other threads, for ten seconds at most, so that its child can compile.
 /// Calls have the options that withDebug() returns.
 CompilerService *gatedCompiler(CompilerService *compiler);
 
