@@ -106,8 +106,12 @@ public:
   const std::vector<std::string> &returned() const { return returned_; }
 
 private:
+  /// +x is x: no operation computes it.
+  static bool isPlus(const ast::Expr &value) { return value.kind == ast::Expr::Unary && value.text == "+"; }
+
   /// The parameter that an expression is if it is one at all; "" if that is not followed.
   std::string of(const ast::Expr &value) const {
+    if (isPlus(value)) return of(*value.items[0]);
     const auto known = value.kind == ast::Expr::Name ? is_.find(value.text) : is_.end();
     return known == is_.end() || known->second == kNew ? "" : known->second;
   }
@@ -155,7 +159,8 @@ private:
 
   void assign(const ast::Expr &target, const ast::Expr *value) {
     if (target.kind == ast::Expr::Name) {
-      const bool isNew = value && (value->kind == ast::Expr::Binary || value->kind == ast::Expr::Unary);
+      const bool isNew =
+          value && (value->kind == ast::Expr::Binary || (value->kind == ast::Expr::Unary && !isPlus(*value)));
       is_[target.text] = isNew ? kNew : value ? of(*value) : "";
       return;
     }

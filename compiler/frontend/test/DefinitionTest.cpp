@@ -90,6 +90,8 @@ TEST(Definition, NamesTheParametersThatItReturns) {
            {"x = y\n    return x, y", {"y", "y"}},
            {"x = g(y)\n    return x, y", {"", "y"}},
            {"x += y\n    return x", {"x"}},
+           {"return +y, +z, -y", {"y", "x", ""}},
+           {"z = +y\n    return z, x + y", {"y", ""}},
            {"if C:\n        x = x + y\n    return x", {"x"}},
            {"if C:\n        x = y\n    return x", {""}},
            {"for z in y: pass\n    return z", {""}},
