@@ -23,11 +23,13 @@ std::optional<Dims> Elaborator::graphBroadcast(const std::vector<const Value *> 
       }
       std::string x = out[at].text(), y = dims[i].text();
       bool numbers = out[at].isConstant() && dims[i].isConstant();
+      const bool divides = (x + y).find("//") != std::string::npos; // D - D // 2 is D // 2 for even D only
       fail(Code::E_SHAPE, loc,
            graphName(*from[at]) + " and " + graphName(*v) + " do not broadcast: " +
                (numbers ? x + " and " + y + " differ" : x + " would have to equal " + y),
-           numbers ? "shapes are aligned at their last axis; insert axes with x[:, None]"
-                   : "give both dims one name, or insert an axis with x[:, None]");
+           numbers   ? "shapes are aligned at their last axis; insert axes with x[:, None]"
+           : divides ? "name the part instead of the whole: a dim of \"2*h\" has the halves \"h\""
+                     : "give both dims one name, or insert an axis with x[:, None]");
       return std::nullopt;
     }
   }

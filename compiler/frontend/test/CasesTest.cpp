@@ -595,6 +595,7 @@ const std::vector<Case> &cases() {
       graph("E_RETURN_TYPE", "z = x", "k"),
       graph("E_RETURN_TYPE", "return", "k"),
       graph("E_TOO_COMPLEX", "for t in range(5000):\n    z = x", "range(5000)"),
+      graph("E_SHAPE", "z = x[:, :N // 2] + x[:, N // 2:]", "x[:, :N // 2] + x[:, N // 2:]"),
       graph("E_UNIMPLEMENTED", "z = ts.op.all_reduce(x)", "ts.op.all_reduce(x)"),
       // Limits
       {"E_TOO_COMPLEX", manyCalls(), ""},
