@@ -144,7 +144,8 @@ bool fitsFlags(const Array &array, int flags) {
   return !asks(PyBUF_ANY_CONTIGUOUS) || isC || isFortran;
 }
 
-int getBuffer(PyObject *object, Py_buffer *view, int flags) {
+/// Fills `view` with the elements, under a format.
+int fillBuffer(PyObject *object, Py_buffer *view, int flags, const char *format) {
   Array &array = self(object);
   view->obj = nullptr;
   auto fail = [](const char *why) {
@@ -152,7 +153,7 @@ int getBuffer(PyObject *object, Py_buffer *view, int flags) {
     return -1;
   };
   if (!array.context->isHost) return fail("the array is in the memory of a device: use numpy()");
-  if (!kFormats[array.dtype]) return fail("the buffer protocol has no such elements: use asarray(x, dtype)");
+  if (!format) return fail("the buffer protocol has no such elements: use asarray(x, dtype)");
   if ((flags & PyBUF_WRITABLE) && array.isReadOnly) return fail("the array is read-only");
   if (!fitsFlags(array, flags)) return fail("the array is not contiguous");
   if (!waitFor(array)) return -1;
@@ -171,13 +172,17 @@ int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   view->itemsize = item;
   view->readonly = array.isReadOnly;
   view->ndim = array.rank;
-  view->format = (flags & PyBUF_FORMAT) ? const_cast<char *>(kFormats[array.dtype]) : nullptr;
+  view->format = (flags & PyBUF_FORMAT) ? const_cast<char *>(format) : nullptr;
   view->shape = (flags & PyBUF_ND) == PyBUF_ND ? sizes : nullptr;
   view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? sizes + kMaxRank : nullptr;
   view->suboffsets = nullptr;
   view->internal = sizes;
   ++array.exports;
   return 0;
+}
+
+int getBuffer(PyObject *object, Py_buffer *view, int flags) {
+  return fillBuffer(object, view, flags, kFormats[self(object).dtype]);
 }
 
 void releaseBuffer(PyObject *object, Py_buffer *view) {
@@ -293,6 +298,23 @@ PyObject *fromDLPack(PyObject *, PyObject *object) {
   array->isReadOnly = foreign->isReadOnly;
   array->foreign = foreign.release();
   return reinterpret_cast<PyObject *>(array);
+}
+
+/// _bits(): the elements of an array of one or two bytes each as u8 or u16, in the same memory of the host.
+PyObject *bitsOf(PyObject *object, PyObject *) {
+  Array &array = self(object);
+  const bool isByte = dtypeBytes(array.dtype) == 1;
+  auto held = std::make_unique<Tensor>();
+  if (fillBuffer(object, &held->buffer, PyBUF_STRIDES, isByte ? "B" : "H")) return nullptr;
+  held->held = Tensor::View;
+  held->bytes = bytesOf(array.dtype, array.rank, array.shape);
+  Array *view = blank(*array.context, isByte ? TSR_DTYPE_U8 : TSR_DTYPE_U16, array.rank, array.shape);
+  if (!view) return nullptr;
+  std::memcpy(view->strides, array.strides, sizeof view->strides);
+  view->data = array.data;
+  view->isReadOnly = array.isReadOnly;
+  view->foreign = held.release();
+  return reinterpret_cast<PyObject *>(view);
 }
 
 // --- Copies ---
@@ -459,6 +481,7 @@ bool addArray(PyObject *module) {
                                   {"__dlpack_device__", method<dlpackDevice>(), METH_NOARGS, nullptr},
                                   {"__array__", method<toNumPy>(), METH_VARARGS | METH_KEYWORDS, nullptr},
                                   {"_copy_to", method<copyTo>(), METH_O, nullptr},
+                                  {"_bits", method<bitsOf>(), METH_NOARGS, nullptr},
                                   {"numpy", method<numpyOf>(), METH_NOARGS,
                                    "A NumPy array with these elements. On the CPU it shares their memory."},
                                   {nullptr, nullptr, 0, nullptr}};

@@ -1,4 +1,5 @@
 #include "python/core/Results.h"
+#include "python/core/Code.h"
 
 namespace tessera::python {
 namespace {
@@ -21,23 +22,46 @@ PyObject *dtypeOfNumPy(int dtype) {
   return known[dtype] = numpy ? PyObject_CallMethod(numpy.get(), "dtype", "s", kNumPyNames[dtype]) : nullptr;
 }
 
+/// The dtype that ml_dtypes adds to NumPy, if it is loaded. Null, perhaps after raising.
+PyObject *addedDtype(int dtype) {
+  static PyObject *known[TSR_DTYPE_U64 + 1];
+  if (known[dtype]) return known[dtype];
+  const char *name = addedName(dtype);
+  Ref module(name ? PyImport_GetModule(interned<"ml_dtypes">()) : nullptr);
+  if (!module) return nullptr;
+  Ref numpy(PyImport_ImportModule("numpy")), scalar(PyObject_GetAttrString(module.get(), name));
+  if (!scalar) clearError(); // an old one does not have it
+  return known[dtype] =
+             numpy && scalar ? PyObject_CallMethod(numpy.get(), "dtype", "O", scalar.get()) : nullptr;
+}
+
 } // namespace
 
 bool Result::allocate(Context &context, TypeKind kind, int dtype, int rank, const int64_t *shape) {
-  if (kind != TypeKind::NumPy || !context.isHost || !kNumPyNames[dtype]) {
+  PyObject *added = nullptr;
+  if (kind == TypeKind::NumPy && context.isHost && !kNumPyNames[dtype]) {
+    added = addedDtype(dtype);
+    if (!added && PyErr_Occurred()) return false;
+  }
+  if (kind != TypeKind::NumPy || !context.isHost || (!kNumPyNames[dtype] && !added)) {
     Array *array = newArray(context, dtype, rank, shape);
     if (!array) return false;
     object = Ref(reinterpret_cast<PyObject *>(array));
     data = array->data;
     return true;
   }
-  PyObject *empty = emptyOfNumPy(), *type = empty ? dtypeOfNumPy(dtype) : nullptr;
+  PyObject *empty = emptyOfNumPy(), *type = added ? added : empty ? dtypeOfNumPy(dtype) : nullptr;
+  if (!empty) return false;
   Ref extents(type ? PyTuple_New(rank) : nullptr);
   for (int i = 0; extents && i < rank; ++i)
     (void)PyTuple_SetItem(extents.get(), i, PyLong_FromLongLong(shape[i]));
   object = Ref(extents ? PyObject_CallFunctionObjArgs(empty, extents.get(), type, nullptr) : nullptr);
+  Ref bits; // what ml_dtypes adds has no buffers
+  if (object && added)
+    bits = Ref(PyObject_CallMethod(object.get(), "view", "s", dtypeBytes(dtype) == 1 ? "uint8" : "uint16"));
+  PyObject *memory = added ? bits.get() : object.get();
   Py_buffer view;
-  if (!object || PyObject_GetBuffer(object.get(), &view, PyBUF_WRITABLE | PyBUF_STRIDES)) return false;
+  if (!memory || PyObject_GetBuffer(memory, &view, PyBUF_WRITABLE | PyBUF_STRIDES)) return false;
   data = view.buf;
   isHost = true;
   PyBuffer_Release(&view); // the array keeps its memory

@@ -156,10 +156,11 @@ int dtypeOfScalar(PyObject *object, const char *name) {
   std::string known;
   if (itsName && text(itsName.get(), known)) {
     constexpr std::pair<const char *, int> kNames[] = {
-        {"float64", TSR_DTYPE_F64}, {"float32", TSR_DTYPE_F32}, {"float16", TSR_DTYPE_F16},
-        {"int64", TSR_DTYPE_I64},   {"int32", TSR_DTYPE_I32},   {"int16", TSR_DTYPE_I16},
-        {"int8", TSR_DTYPE_I8},     {"uint64", TSR_DTYPE_U64},  {"uint32", TSR_DTYPE_U32},
-        {"uint16", TSR_DTYPE_U16},  {"uint8", TSR_DTYPE_U8},    {"bool", TSR_DTYPE_BOOL}};
+        {"float64", TSR_DTYPE_F64},  {"float32", TSR_DTYPE_F32}, {"float16", TSR_DTYPE_F16},
+        {"int64", TSR_DTYPE_I64},    {"int32", TSR_DTYPE_I32},   {"int16", TSR_DTYPE_I16},
+        {"int8", TSR_DTYPE_I8},      {"uint64", TSR_DTYPE_U64},  {"uint32", TSR_DTYPE_U32},
+        {"uint16", TSR_DTYPE_U16},   {"uint8", TSR_DTYPE_U8},    {"bool", TSR_DTYPE_BOOL},
+        {"bfloat16", TSR_DTYPE_BF16}};
     for (auto [name, value] : kNames)
       if (known == name) return value;
   }

@@ -81,7 +81,51 @@ void refuseFormat(const std::string &name, const std::string &format, Py_ssize_t
   refuse("E_ARG_DTYPE", name + " has elements " + what, hint);
 }
 
+/// The dtypes that ml_dtypes adds to NumPy. Their arrays have no buffers.
+constexpr std::pair<const char *, int> kAdded[] = {
+    {"bfloat16", TSR_DTYPE_BF16},          {"float8_e4m3fn", TSR_DTYPE_FP8_E4M3},
+    {"float8_e5m2", TSR_DTYPE_FP8_E5M2},   {"float6_e2m3fn", TSR_DTYPE_FP6_E2M3},
+    {"float6_e3m2fn", TSR_DTYPE_FP6_E3M2}, {"float4_e2m1fn", TSR_DTYPE_FP4_E2M1}};
+
+/// A view of an array of NumPy with integers in place of elements that a library has added, whose dtype
+/// becomes `dtype`. Null without raising if it is none of those; `type` is what it has.
+Ref viewOfBits(PyObject *array, int &dtype, std::string &type) {
+  const Ref itsType(PyObject_GetAttrString(array, "dtype"));
+  const Ref shown(itsType ? PyObject_Str(itsType.get()) : nullptr);
+  if (!shown || !text(shown.get(), type)) {
+    clearError();
+    return Ref();
+  }
+  const auto *row =
+      std::ranges::find(kAdded, type, [](const auto &added) { return std::string(added.first); });
+  const Ref size(PyObject_GetAttrString(itsType.get(), "itemsize"));
+  if (row == std::end(kAdded) || !size ||
+      PyLong_AsLong(size.get()) != static_cast<long>(dtypeBytes(row->second)))
+    return clearError(), Ref();
+  dtype = row->second;
+  return Ref(PyObject_CallMethod(array, "view", "s", dtypeBytes(dtype) == 1 ? "uint8" : "uint16"));
+}
+
+/// Raises for elements of a type that has no buffers and is no dtype of the language.
+void refuseAdded(const std::string &name, const std::string &type) {
+  std::string hint = "convert it, as with " + name + ".astype('float32')";
+  if (type.starts_with("datetime64") || type.starts_with("timedelta64"))
+    hint = "pass the counts: " + name + ".view('int64')";
+  else if (type == "int4" || type == "uint4")
+    hint = "pass " + name + ".astype('" + (type[0] == 'u' ? "uint8" : "int8") +
+           "'), or pack two of them in a u8, and separate them within the kernel";
+  refuse("E_ARG_DTYPE",
+         name + " has elements of " + (type.empty() ? "a type" : type) +
+             ", which is no dtype of the language",
+         hint);
+}
+
 } // namespace
+
+const char *addedName(int dtype) {
+  const auto *row = std::ranges::find(kAdded, dtype, [](const auto &added) { return added.second; });
+  return row == std::end(kAdded) ? nullptr : row->first;
+}
 
 void Tensor::release() {
   if (held == View) PyBuffer_Release(&buffer);
@@ -206,26 +250,23 @@ bool refuseExport(const char *code, const char *name) {
 }
 
 bool Tensor::readBuffer(PyObject *object, const char *name) {
+  int added = -1;
   if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
     const bool isOfFormat = kind == TypeKind::NumPy && PyErr_ExceptionMatches(PyExc_ValueError);
     if (!isOfFormat) return refuseExport("E_ARG_TYPE", name);
     clearError();
-    const Ref itsType(PyObject_GetAttrString(object, "dtype")); // datetime64 and the like
-    const Ref shown(itsType ? PyObject_Str(itsType.get()) : nullptr);
-    std::string type;
-    if (!shown || !text(shown.get(), type)) clearError();
-    const bool isTime = type.starts_with("datetime64") || type.starts_with("timedelta64");
-    refuse("E_ARG_DTYPE",
-           std::string(name) + " has elements of " + (type.empty() ? "a type" : type) +
-               ", which is no dtype of the language",
-           isTime ? "pass the counts: " + std::string(name) + ".view('int64')"
-                  : "convert it, as with " + std::string(name) + ".astype('float32')");
-    return false;
+    std::string type; // datetime64 and the like, and what libraries add
+    const Ref bits(viewOfBits(object, added, type));
+    if (!bits) {
+      if (!PyErr_Occurred()) refuseAdded(name, type);
+      return false;
+    }
+    if (PyObject_GetBuffer(bits.get(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) return false;
   }
   held = View;
   isReadOnly = buffer.readonly;
   data = buffer.buf;
-  dtype = dtypeOfFormat(buffer.format, buffer.itemsize);
+  dtype = added < 0 ? dtypeOfFormat(buffer.format, buffer.itemsize) : added;
   if (dtype < 0) {
     refuseFormat(name, buffer.format, buffer.itemsize);
     return false;

@@ -76,6 +76,9 @@ private:
   bool take(const dlpack::Tensor &, const char *name);
 };
 
+/// The name that ml_dtypes has for a dtype which NumPy lacks; null: it has none.
+const char *addedName(int dtype);
+
 /// __dlpack__() of an object of that type: a capsule. Null after raising.
 Ref exportOf(PyObject *object, ArgumentType &type);
 /// For a tensor that its library does not export, as one that requires grad or is sparse: raises with the

@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 _NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "tf32": "float32", "i64": "int64", "i32": "int32", "i16": "int16",
           "i8": "int8", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bool": "bool"}
 
+_ML_DTYPES = {"bf16": "bfloat16", "fp8_e4m3": "float8_e4m3fn", "fp8_e5m2": "float8_e5m2", "fp6_e2m3": "float6_e2m3fn",
+              "fp6_e3m2": "float6_e3m2fn", "fp4_e2m1": "float4_e2m1fn"}
+
 
 def numpy(array: Any) -> Any:
-    """A NumPy array with the elements of an array. On the CPU it shares their memory."""
+    """A NumPy array with the elements of an array. On the CPU it shares their memory. bf16 and narrower floats have the dtypes of
+    ml_dtypes, if the program has imported it."""
     import numpy as np
     name = array._dtype
+    added = _added(name)
+    if added is not None and array.device == "cpu":
+        return np.asarray(memoryview(array._bits())).view(added)
     if name not in _NUMPY:
         raise ArgumentError(f"NumPy has no {name}", "E_ARG_DTYPE", "convert it: ts.asarray(x, dtype=ts.f32).numpy()")
     if array.device == "cpu":
@@ -29,6 +36,12 @@ def numpy(array: Any) -> Any:
     out = np.empty(array.shape, _NUMPY[name])
     array._copy_to(out)
     return out
+
+
+def _added(name: str) -> Any:
+    """The dtype that ml_dtypes adds to NumPy for one that it lacks, if that library is loaded."""
+    module = sys.modules.get("ml_dtypes")
+    return None if module is None else getattr(module, _ML_DTYPES.get(name, ""), None)
 
 
 def _repr_html_(self: _core.Array) -> str:

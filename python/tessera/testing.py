@@ -25,6 +25,8 @@ def _read(x: Any) -> tuple[Any, float]:
     if isinstance(x, _core.Array):
         x = (x if name in _interop._NUMPY else _interop.asarray(x, "f32")).numpy()
     x = np.asarray(x)
+    if x.dtype.kind == "V":  # of ml_dtypes
+        return _read(_interop.asarray(x))
     return x, _EPSILON.get(name, float(np.finfo(x.dtype).eps) if x.dtype.kind in "fc" else 0.0)
 
 
@@ -76,6 +78,7 @@ def assert_bits_equal(actual: Any, desired: Any) -> None:
             return x._dtype, x.shape, np.frombuffer(raw, "u1")
         array = np.ascontiguousarray(x)
         names = {name: dtype for dtype, name in _interop._NUMPY.items() if dtype != "tf32"}
+        names.update({name: dtype for dtype, name in _interop._ML_DTYPES.items()})
         return names.get(array.dtype.name, array.dtype.name), np.shape(x), array.reshape(-1).view("u1")
 
     (dtype, shape, got), (expected, extents, want) = bits(actual), bits(desired)
