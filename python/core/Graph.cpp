@@ -108,6 +108,7 @@ bool replay(Graph &g, Stream &stream) {
     if (std::ranges::find(arrays, &array) == arrays.end()) arrays.push_back(&array);
   }
   Uses uses(stream, arrays.data(), arrays.size());
+  if (!waits && !stream.isCapturing && !makeWay(stream)) return false;
   if (!checkFailure(stream) || !uses.begin()) return false;
   tsr_status_t status;
   {

@@ -294,6 +294,7 @@ private:
   bool queue(const Launch &l, Result *results) {
     const bool isRecorded = l.stream.isCapturing, waits = l.waits && !isRecorded;
     bool isLate = false;
+    if (!waits && !isRecorded && !makeWay(l.stream)) return false;
     if (isRecorded && !keepAll(l, results)) return false; // while the arguments are what was read
     if (!l.uses.begin()) return false;
     tsr_status_t status, later = TSR_SUCCESS;

@@ -204,6 +204,12 @@ bool wait(Stream &s) {
   }
 }
 
+bool makeWay(Stream &s) {
+  if (++s.queued < kMostQueued) return true;
+  s.queued = 0;
+  return wait(s);
+}
+
 void awaitIdle(Stream &s) {
   tsr_status_t status;
   std::string said;

@@ -18,6 +18,7 @@ struct Stream {
   bool isWorking;            // since isBusy() found it idle, it may have got work
   bool isOwner;              // `handle` is from tsrCreateStream of ts.Stream()
   bool isCapturing;          // until the end of the capture it records
+  uint32_t queued;           // calls since makeWay() has waited
   std::atomic<bool> isTaken; // it is the stream of a thread that runs
   tsr_status_t failure;      // of work, that another thread's wait has met; else TSR_SUCCESS
   std::string *said;         // the failure's text
@@ -41,6 +42,10 @@ bool wait(Stream &);
 /// A part of wait(), without the GIL, of at most `ns`. `isLate`: the work takes longer. `said`: a failure's
 /// text.
 tsr_status_t waitPart(tsr_stream_t, uint64_t ns, bool &isLate, std::string &said);
+/// To be called before something is queued that no call waits for: a stream has at most kMostQueued calls, each
+/// of which takes memory. Waits like wait() if there are more. Returns false after raising.
+constexpr uint32_t kMostQueued = 2048;
+bool makeWay(Stream &);
 /// Waits without looking at signals, and leaves a failure for the next call.
 void awaitIdle(Stream &);
 /// wait() for every stream of this process, or of one context. A failure of another running thread is left
