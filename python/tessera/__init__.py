@@ -17,6 +17,7 @@ import atexit as _atexit
 import sys as _sys
 
 from tessera import _capture, _core, _missing, _names
+from tessera import _log as _log  # the first message may come while another thread forks
 from tessera import dist, numerics, op, runtime, tile
 from tessera import group as group
 from tessera._core import Array, Event, Stream

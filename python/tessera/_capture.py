@@ -2,7 +2,9 @@
 values of the names that these use."""
 from __future__ import annotations
 
+import _thread
 import math
+import os
 import sys
 import types
 
@@ -79,9 +81,22 @@ def scope_of(function: types.FunctionType, frame: types.FrameType | None) -> dic
     return {name: value for name, value in around.items() if name in used}
 
 
+# Held across forks: the child of a fork waits for ever for a module that another thread of its parent was importing.
+_importing = _thread.RLock()
+os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
+
+
+def modules() -> tuple[types.ModuleType, types.ModuleType]:
+    """What only compilations need."""
+    with _importing:
+        import linecache
+        import tokenize
+    return linecache, tokenize
+
+
 def _def_line(lines: list[str], start: int) -> int:
     """The line of the `def` that belongs to the decorators that begin at line `start`."""
-    import tokenize
+    _, tokenize = modules()
     try:
         for token in tokenize.generate_tokens(iter(lines[start - 1:]).__next__):
             if token.type == tokenize.NAME and token.string == "def":
@@ -93,7 +108,7 @@ def _def_line(lines: list[str], start: int) -> int:
 
 def read(function: types.FunctionType, decorator: str = "") -> Definition:
     """The definition of a function, from the file, cell or linecache entry that it was compiled from."""
-    import linecache
+    linecache, _ = modules()
     code = function.__code__
     file, start = code.co_filename, code.co_firstlineno  # of the first decorator
     linecache.checkcache(file)

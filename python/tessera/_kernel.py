@@ -623,7 +623,7 @@ def compile(text: str, *, filename: str = "<source>", constants: Mapping[str, An
 
     Raises CompileError with E_SYNTAX if the text is not Python, and what it raises itself."""
     import io
-    import linecache
+    linecache, _ = _capture.modules()
     if not isinstance(text, str):
         raise ArgumentError(f"a source is a str, found {type(text).__name__}", "E_ARG_TYPE")
     if not isinstance(filename, str):

@@ -377,7 +377,6 @@ class Processes(Case):
             x = np.ones(64, "f4")
             text = "import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * {}.0\\n"
             f = ts.compile(text.format(2)).f
-            f(x)
             end = threading.Event()
             def work():
                 i = 0
@@ -395,7 +394,41 @@ class Processes(Case):
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
             end.set()
             for t in threads: t.join()
-        """, TESSERA_CACHE_DIR="off")  # f compiles, so that no thread is the one that loads the compiler
+        """, TESSERA_CACHE_DIR="off")
+
+    def test_a_fork_while_a_thread_imports(self):
+        """The child of a fork would wait for ever for a module that another thread of the parent was importing."""
+        self.run_program("""
+            import array, os, sys, threading, time
+            entered = threading.Event()
+            class Slow:
+                def find_spec(name, path=None, target=None):
+                    if threading.current_thread() is not threading.main_thread():
+                        entered.set()
+                        time.sleep(0.1)
+            import tessera as ts
+            text = "import tessera as ts\\n@ts.kernel\\ndef f(x: ts.Tensor['n', ts.f32]):\\n    x[0] = 2.0\\n"
+            f = ts.compile(text).f
+            sys.modules.pop("tokenize")
+            sys.meta_path.insert(0, Slow)
+            thread = threading.Thread(target=lambda: f(array.array("f", [1.0])))
+            thread.start()
+            assert entered.wait(30)
+            child = os.fork()
+            if child == 0:
+                x = array.array("f", [1.0])
+                f(x)
+                os._exit(0 if x[0] == 2 else 1)
+            for _ in range(1200):
+                ended, status = os.waitpid(child, os.WNOHANG)
+                if ended:
+                    break
+                time.sleep(0.05)
+            else:
+                os.kill(child, 9)
+            assert ended and status == 0, (ended, status)
+            thread.join()
+        """)
 
     def test_without_a_compiler(self):
         """Of an installation the library alone, and one beside something that is no compiler, or that of another build."""
