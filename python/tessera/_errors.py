@@ -51,14 +51,19 @@ class Diagnostic(_Fields):
 
 
 class Error(Exception):
-    """The base of Tessera's exceptions. `code` is stable, and `tsr explain CODE` describes it."""
+    """The base of Tessera's exceptions. `code` is stable, and `tsr explain CODE` describes it. `diagnostics` has every message of the
+    compiler, if it has sent any."""
 
-    def __init__(self, message: str, code: str = "E_PROGRAM", hint: str = "") -> None:
+    def __init__(self, message: str, code: str = "E_PROGRAM", hint: str = "", diagnostics: tuple[Diagnostic, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.hint = hint
+        self.diagnostics = diagnostics
 
     def __str__(self) -> str:
+        errors = [d for d in self.diagnostics if d.severity == "error"]
+        if any(d.line for d in errors) or len(errors) > 1:
+            return "\n".join([*map(str, errors), *(f"tsr explain {code}" for code in dict.fromkeys(d.code for d in errors))])
         text = f"[{self.code}] {self.args[0]}"
         return f"{text}\n  help: {self.hint}" if self.hint else text
 
@@ -69,18 +74,6 @@ class Error(Exception):
 
 class CompileError(Error):
     """The source does not compile. `diagnostics` has every message."""
-
-    def __init__(self, message: str, code: str = "E_PROGRAM", hint: str = "",
-                 diagnostics: tuple[Diagnostic, ...] = ()) -> None:
-        super().__init__(message, code, hint)
-        self.diagnostics = diagnostics
-
-    def __str__(self) -> str:
-        if not self.diagnostics:
-            return super().__str__()
-        texts = [str(d) for d in self.diagnostics if d.severity == "error"] or [super().__str__()]
-        codes = dict.fromkeys(d.code for d in self.diagnostics if d.severity == "error")
-        return "\n".join(texts + [f"tsr explain {code}" for code in codes])
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in place of its own traceback."""
@@ -135,11 +128,8 @@ def of_status(status: str, text: str, messages: list[tuple[Any, ...]]) -> Error:
         for severity, code, message, file, line, column, length, hint, source in messages)
     first = next((d for d in diagnostics if d.severity == "error"), None)
     cls: type[Error] = _BY_STATUS.get(status, Error)
-    if first is not None and cls is CompileError:
-        return CompileError(first.message, first.code, first.hint, diagnostics)
     if first is not None:
-        where = f"{first.file}:{first.line}: " if first.line else ""
-        return cls(where + first.message, first.code, first.hint)
+        return cls(first.message, first.code, first.hint, diagnostics)
     import re
     text, _, hint = text.partition("\n  hint: ")
     plugin = re.search(r"TSRP-\d+", text)

@@ -7,7 +7,7 @@ import sys
 from tessera import _core
 from tessera._dtypes import DType
 from tessera._entry import method
-from tessera._errors import ArgumentError, UnsupportedError
+from tessera._errors import ArgumentError, Error, UnsupportedError
 from tessera._operations import OPERATIONS
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -129,11 +129,22 @@ class Name:
         if not arrays:
             raise ArgumentError(f"{self._path} needs an array among its arguments", "E_ARG_TYPE", "make one of numbers: ts.asarray([1.0, 2.0])")
         try:
-            return kernel(*arrays)
-        except ArgumentError as e:
-            if e.code != "E_ARG_STRIDES":
-                raise
-        return kernel(*map(_contiguous, arrays))
+            try:
+                return kernel(*arrays)
+            except ArgumentError as e:
+                if e.code != "E_ARG_STRIDES":
+                    raise
+            return kernel(*map(_contiguous, arrays))
+        except Error as e:
+            raise self._without_text(e) from None
+
+    def _without_text(self, error: Error) -> Error:
+        """The error of a call, without places in a text that the caller has not written."""
+        if any(d.line for d in error.diagnostics):
+            error.diagnostics = tuple(d._replace(message=f"{self._path}: {d.message}", file="", line=0, column=1, end=1, source_line="")
+                                      for d in error.diagnostics)
+            error.args = (f"{self._path}: {error.args[0]}",)
+        return error
 
     def _forget(self) -> None:
         """Makes room for a pattern: a constant that differs in each call would fill the memory."""

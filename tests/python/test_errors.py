@@ -122,6 +122,30 @@ class Classes(unittest.TestCase):
         with self.assertRaises(NotImplementedError):
             ts.grad(helper)
 
+    def test_what_is_not_supported_has_a_place(self):
+        @ts.jit
+        def strided(x: ts.Tensor["M", "N", ts.f32, ts.strides("ld", 1)]):  # mark strided
+            return x + x
+
+        with self.assertRaises(ts.UnsupportedError) as raised:
+            strided(np.ones((2, 3), "f4"))
+        found, = raised.exception.diagnostics
+        self.assertTrue(found.source_line.endswith("# mark strided"), found)
+        self.assertEqual(found.column, found.source_line.index("ts.strides") + 1)
+        self.assertIn(" | " + " " * (found.column - 1) + "^" * len('ts.strides("ld", 1)'), str(raised.exception))
+        self.assertIn("help: take contiguous tensors", str(raised.exception))
+
+    def test_eager_calls_have_no_place(self):
+        """The text of the call is the package's, and the traceback has the line of the user."""
+        for call, code, words in ((lambda: ts.gemm(np.ones((2, 3), "f4"), np.ones((4, 5), "f4")), "E_SHAPE", "tessera.op.gemm: the product of 'a' [2, 3]"),
+                                  (lambda: ts.mean(X, axis=7), "E_AXIS", "tessera.op.mean: axis 7")):
+            with self.assertRaises(ts.CompileError) as raised:
+                call()
+            self.assertEqual((raised.exception.code, [d.line for d in raised.exception.diagnostics]), (code, [0]))
+            self.assertTrue(str(raised.exception).startswith(f"[{code}] {words}"), raised.exception)
+            self.assertNotIn("-->", str(raised.exception))
+            self.assertNotIn("-->", raised.exception._repr_html_())
+
     def test_a_function_of_kernels_outside_of_one(self):
         with self.assertRaisesRegex(ts.UnsupportedError, r"E_CALL.*tessera\.tile\.barrier(.|\n)*@ts\.kernel"):
             ts.tile.barrier()
