@@ -55,7 +55,7 @@ bool start(const std::shared_ptr<Task> &task) {
 
 } // namespace
 
-bool runInterruptibly(std::function<void()> work) {
+bool runInterruptibly(std::function<void()> work, const std::function<bool()> &meanwhile) {
   auto task = std::make_shared<Task>();
   task->work = std::move(work);
   if (!start(task)) {
@@ -71,7 +71,7 @@ bool runInterruptibly(std::function<void()> work) {
     }
     if (isDone && task->thrown) std::rethrow_exception(task->thrown);
     if (isDone) return true;
-    if (PyErr_CheckSignals()) return false;
+    if (PyErr_CheckSignals() || (meanwhile && !meanwhile())) return false;
   }
 }
 

@@ -167,7 +167,7 @@ bool addGraph(PyObject *module);
 bool addMethod(PyObject *module);
 
 extern PyMethodDef compileMethods[], contextMethods[], arrayMethods[], mapperMethods[], entryMethods[],
-    traceMethods[];
+    traceMethods[], tunerMethods[];
 
 /// In the child of a fork, which has no trace.
 void forgetTrace();

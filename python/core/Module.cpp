@@ -15,8 +15,8 @@ int fill(PyObject *module) {
   }
   static PyMethodDef own[] = {{"version", method<version>(), METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
-  for (PyMethodDef *table :
-       {own, compileMethods, contextMethods, arrayMethods, mapperMethods, entryMethods, traceMethods})
+  for (PyMethodDef *table : {own, compileMethods, contextMethods, arrayMethods, mapperMethods, entryMethods,
+                             traceMethods, tunerMethods})
     if (PyModule_AddFunctions(module, table)) return -1;
   isLoaded = addCode(module) && addKernel(module) && addArray(module) && addStream(module) &&
              addEvent(module) && addGraph(module) && addMethod(module);

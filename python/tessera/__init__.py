@@ -48,7 +48,7 @@ def _finish() -> None:
 
 
 def __getattr__(name: str) -> object:
-    if name in ("profiler", "testing"):  # imported by the programs that use them
+    if name in ("autotune", "profiler", "testing"):  # imported by the programs that use them
         import importlib
         return importlib.import_module(f"tessera.{name}")
     return _missing.attribute(f"tessera.{name}")

@@ -2,8 +2,8 @@
 from builtins import int as _int, str as _str
 from typing import Any as _Any, Final as _Final
 
-from tessera import dist as dist, group as group, numerics as numerics, op as op, profiler as profiler, runtime as runtime
-from tessera import testing as testing, tile as tile
+from tessera import autotune as autotune, dist as dist, group as group, numerics as numerics, op as op, profiler as profiler
+from tessera import runtime as runtime, testing as testing, tile as tile
 from tessera._core import Array as Array, Event as Event, Stream as Stream
 from tessera._dtypes import (
     DType as DType,

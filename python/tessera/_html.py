@@ -9,10 +9,11 @@ from tessera._errors import CompileError, Diagnostic, Error
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from tessera._kernel import Compiled, Kernel, Module
+    from tessera.autotune import Report, Tuning
     from tessera.profiler import Profile, Record
 
 LIMIT = 200_000
@@ -215,6 +216,39 @@ def profile(it: Profile) -> str:
     more = f'<p class="soft">{len(cells) - 100:,} more rows</p>' if len(cells) > 100 else ""
     dropped = f'<p class="bad">{it.dropped:,} more records were not kept</p>' if it.dropped else ""
     return _page(head, f"<div>{legend}</div>", dropped, _timeline(it), table, more)
+
+
+# --- tuning ---
+
+def progress(done: int, all_: int, line: str) -> str:
+    return _page(f'<progress max="{max(all_, 1)}" value="{done}"></progress> <span class="soft">{_text(line)}</span>')
+
+
+def _configuration(values: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in values.items()) or "the default"
+
+
+def tuning(it: Tuning) -> str:
+    """A row for each set of sizes, then what was measured."""
+    rows = [(one.kernel, _configuration(one.dims), _configuration(one.choice) + (" (the default)" if one.choice == one.default else ""),
+             one.reason) for one in it[:100]]
+    parts = [_table(("kernel", "sizes", "choice", "why"), rows)]
+    for one in it[:100]:
+        measured = [(_configuration(m.configuration), f"{m.gain:.3f}", m.pairs) for m in sorted(one.measured, key=lambda m: -m.gain)]
+        out = [(configuration, what, reason) for what, found in (("wrong", one.wrong), ("illegal", one.illegal))
+               for configuration, reason in found]
+        body = _table(("configuration", "times as fast as the default", "pairs"), measured[:100])
+        body += _table(("configuration", "takes no part", "why"), ((c, w, r[:500]) for c, w, r in out[:100])) if out else ""
+        parts.append(_details(f"{one.kernel} {_configuration(one.dims)}: {len(one.measured) + 1} configurations measured", body))
+    return _page(f'<b>Tuning</b> <span class="soft">{_text(it.database)}</span>', *parts)
+
+
+def report(it: Report) -> str:
+    rows = ((c.kernel[:500], c.arch, c.numerics, " and ".join(c.when), _configuration(c.configuration), f"{c.gain:.3f}", c.pairs,
+             "yes" if c.applies else "no: another compiler") for c in it[:200])
+    more = f'<p class="soft">{len(it) - 200:,} more rows</p>' if len(it) > 200 else ""
+    return _page(f'<b>Tuned configurations</b> <span class="soft">{_text(it.path)}</span>',
+                 _table(("kernel", "processor", "profile", "sizes", "configuration", "gain", "pairs", "used"), rows), more)
 
 
 # --- errors ---

@@ -147,4 +147,4 @@ def set_mapper(mapper: Any) -> None:
         raise ArgumentError(f"set_mapper expects an object of a class derived from ts.Mapper, found {mapper!r}", "E_ARG_TYPE",
                             f"make one: {mapper.__name__}()" if called else "derive its class from ts.Mapper")
     _is_set = mapper is not None
-    _settings.mapper_changed()
+    _settings.forget_code()

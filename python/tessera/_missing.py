@@ -26,7 +26,6 @@ NAMES = {
     "tessera.ShardSpec": "distributed execution",
     "tessera.domain": "distributed execution",
     "tessera.array": "distributed execution; ts.asarray makes an array of numbers",
-    "tessera.autotune": "search for tunables from Python",
     "tessera.profiler.Profile.roofline": "counts of a kernel's operations and bytes",
     "tessera.testing.check_grad": "derivatives of graph functions",
     "tessera.testing.reference": "a reference for each operation",
@@ -59,7 +58,7 @@ NAMES = {
 
 
 # Modules and classes: using one begins with naming it, which raises. Naming the others gives a function.
-AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array autotune torch random fft sparse quant optim").split())
+AT_ONCE = frozenset(f"tessera.{name}" for name in ("Region domain array torch random fft sparse quant optim").split())
 
 
 MADE: dict[int, str] = {}  # id of a function that was made -> its name in the module tessera

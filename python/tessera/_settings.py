@@ -38,17 +38,22 @@ def numerics() -> str | None:
     return _numerics
 
 
-def set_numerics(profile: str | None) -> None:
+def profile(name: Any) -> str:
+    """The name of a profile that a caller gave. The compiler knows which there are."""
+    if not isinstance(name, str) or "\0" in name:
+        raise ArgumentError(f"a profile is a name or None, found {name!r}", "E_ARG_TYPE", f"names are {', '.join(PROFILES)}")
+    return name
+
+
+def set_numerics(name: str | None) -> None:
     """Sets nothing if there is no such profile."""
     global _numerics
-    if profile is not None and (not isinstance(profile, str) or "\0" in profile):
-        raise ArgumentError(f"a profile is a name or None, found {profile!r}", "E_ARG_TYPE", f"names are {', '.join(PROFILES)}")
-    if profile is not None and profile not in PROFILES:  # of a plugin, or of nothing: the compiler knows
+    if name is not None and profile(name) not in PROFILES:  # of a plugin, or of nothing: the compiler knows
         try:
-            _core.inspect(_PROBE, {"kernel": "f", "numerics": profile}, 0)
+            _core.inspect(_PROBE, {"kernel": "f", "numerics": name}, 0)
         except UnsupportedError:  # it exists, and another backend may honour it
             pass
-    _numerics = profile
+    _numerics = name
     _apply()
 
 
@@ -77,8 +82,8 @@ def set_backend(name: str | None) -> None:
     _apply()
 
 
-def mapper_changed() -> None:
-    """What was compiled before is not asked for again."""
+def forget_code() -> None:
+    """What was compiled before is not asked for again: there is another mapper, or there are other tuned configurations."""
     _numbers.clear()
     next(_next)
     _apply()

@@ -51,6 +51,7 @@ ELSEWHERE = {
     "E_MAPPER_TIMEOUT": "mapper/test/HostTest.cpp",
     "E_NO_COMPILER": "tests/cli/backends_test.py",
     "E_NO_SOURCE": "tests/python/test_capture.py",
+    "E_NO_TUNER": "tests/python/test_autotune.py",
     "E_PROGRAM": "tools/tsr/Session.cpp",
     "E_TUNE_DEFAULT": "tools/tune/test/TunerTest.cpp",
     "E_TUNE_SPACE": "tools/tune/test/SpaceTest.cpp",

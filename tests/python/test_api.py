@@ -12,6 +12,7 @@ import unittest
 import numpy as np
 
 import tessera as ts
+import tessera.autotune
 import tessera.profiler
 import tessera.testing
 from tessera import _dtypes, _missing, _names
@@ -19,7 +20,7 @@ from tessera._operations import OPERATIONS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(tessera[.\w]*)` \| (.*) \|$", re.MULTILINE)
-MODULES = {"dist", "group", "numerics", "op", "profiler", "runtime", "testing", "tile"}
+MODULES = {"autotune", "dist", "group", "numerics", "op", "profiler", "runtime", "testing", "tile"}
 FROM_TABLE = {"tessera": {**_names.TILE, **_names.OP}, "tessera.tile": _names.TILE, "tessera.op": _names.OP,
               "tessera.group": _names.GROUP, "tessera.dist": _names.DIST}
 

@@ -201,6 +201,10 @@ constexpr CodeText toolCodes[] = {
      "version, absent, has conditions that cannot be read, "
      "or no\n"
      "database of the tuner. Nothing is measured then. --database names another file (docs/tuning.md)."},
+    {"E_NO_TUNER", "the tuner of the Python package cannot be loaded",
+     "ts.autotune opens libtessera-tuner.so, which is beside libtessera.so. The package libtessera-compiler "
+     "has "
+     "it."},
     {"W_TUNED", "a tuned configuration is not used",
      "The look-up file is corrupt, unreadable or of a newer version, or the kernel no longer compiles with "
      "its "
