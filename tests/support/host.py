@@ -1,5 +1,6 @@
 """Driving tsr from tests: arrays in, arrays out, through .npy files in a folder of their own."""
 import dataclasses
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ class Result:
 
 class Tsr:
     def __init__(self, program):
-        self.program = program
+        self.program = os.path.abspath(program)
 
     def call(self, *words, timeout=120, **popen):
         done = subprocess.run([self.program, *map(str, words)], capture_output=True, timeout=timeout, **popen)
@@ -28,7 +29,7 @@ class Tsr:
         with tempfile.TemporaryDirectory(prefix="tsr-test-") as folder:
             folder = pathlib.Path(folder)
             (folder / "kernel.py").write_text(source)
-            words = ["run", folder / "kernel.py", *options]
+            words = ["run", "kernel.py", *options]  # a constant name: the cache has what another run has compiled
             for name, value in inputs.items():
                 if name in ("dims", "set"):
                     for key, number in value.items():
@@ -41,7 +42,7 @@ class Tsr:
                     words += ["--scalar", f"{name}={text}"]
             for name in outputs:
                 words += ["--out", f"{name}={folder}/out-{name}.npy"]
-            result = self.call(*words)
+            result = self.call(*words, cwd=folder)
             if result.status == 0:
                 result.outputs = [np.load(folder / f"out-{name}.npy") for name in outputs]
             return result
