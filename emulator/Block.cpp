@@ -258,6 +258,9 @@ void Block::completeMatrix(int first, int last) {
   if (launch_->checker)
     for (size_t lane = 0; lane < static_cast<size_t>(count) * 8; ++lane)
       check(lane, all[lane].a, 16, false);
+  counts_.loads += count;
+  for (size_t matrix = 0; matrix < static_cast<size_t>(count); ++matrix)
+    counts_.conflicts += conflictsOf(all.subspan(matrix * 8, 8));
   loadMatrices(all, count, common.kind != 0, [&](size_t lane, const char *from, char *to) {
     if (launch_->checker) check(lane, from, 2, true);
     std::memcpy(to, from, 2);

@@ -30,11 +30,13 @@ struct Kernel final : DeviceKernel {
   const Image::Entry entry;
 };
 
-/// Multiply-adds that were executed.
+/// What a launch executed.
 struct Counts {
   int64_t instructions = 0; // of matrices
   int64_t inMatrices = 0;   // multiply-adds in these
   int64_t others = 0;       // fused multiply-adds of lanes; counted in checked code
+  int64_t loads = 0;        // matrices that were loaded from shared memory
+  int64_t conflicts = 0;    // of banks, in these loads
 };
 
 /// Thread-safe.
@@ -43,6 +45,7 @@ public:
   void add(const Counts &c) {
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
+    sum_.loads += c.loads, sum_.conflicts += c.conflicts;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);

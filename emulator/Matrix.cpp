@@ -1,4 +1,5 @@
 #include "emulator/Matrix.h"
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -63,6 +64,20 @@ const Instruction &instructionOf(MatrixInstruction which) {
 }
 
 } // namespace
+
+int64_t conflictsOf(std::span<const MatrixOperands> rows) {
+  int64_t most = 1;
+  auto chunkOf = [](const MatrixOperands &row) { return reinterpret_cast<uintptr_t>(row.a) / 16; };
+  for (size_t i = 0; i < rows.size(); ++i) { // different rows in the same four banks as row i, up to it
+    int64_t together = 1;
+    for (size_t j = 0; j < i; ++j) {
+      const uintptr_t mine = chunkOf(rows[i]), other = chunkOf(rows[j]);
+      together += mine != other && mine % 8 == other % 8;
+    }
+    most = std::max(most, together);
+  }
+  return most - 1;
+}
 
 size_t lanesOf(MatrixInstruction which) { return static_cast<size_t>(instructionOf(which).lanes); }
 

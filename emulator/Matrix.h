@@ -23,6 +23,10 @@ size_t lanesOf(MatrixInstruction);
 /// sums as they were, if lanes that must hold the same elements of A or B do not.
 int64_t multiply(MatrixInstruction, std::span<const MatrixOperands> lanes);
 
+/// Returns how many more steps than one the banks of shared memory, 32 of four bytes, need for the rows of 16
+/// bytes of one matrix.
+int64_t conflictsOf(std::span<const MatrixOperands> rows);
+
 /// Loads `count` matrices of 8 x 8 elements of 16 bits (PTX ISA, ldmatrix): calls `load(lane, from, to)` for
 /// each element that a lane gets. Lane 8 i + r has the address of row r of matrix i. Of each matrix lane l
 /// gets the elements 2 (l mod 4) and the next one of row l / 4; if the load transposes, of column l / 4.

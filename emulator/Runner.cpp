@@ -53,6 +53,9 @@ void Runner::report(const Launch &launch) const {
   std::string text = "kernel " + launch.kernel.name + " executed " + std::to_string(counts.instructions) +
                      " matrix instructions (" + std::to_string(counts.inMatrices) + " multiply-adds)";
   if (check_) text += " and " + std::to_string(counts.others) + " other fused multiply-adds";
+  if (counts.loads)
+    text += ", and loaded " + std::to_string(counts.loads) + " matrices with " +
+            std::to_string(counts.conflicts) + " bank conflicts";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
 }
 

@@ -46,6 +46,7 @@ struct Capabilities {
   // axes of elementwise groups become one where strides allow it, adjacent axes are reduced as one, in parts
   bool collapsesAxes = false;
   bool prefetches = false;     // `prefetch` becomes an instruction
+  bool swizzles = false;       // shared buffers may be stored in another order than row-major
   bool callsLibraries = false; // a matrix product may be a call of a host library (BLAS)
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
   // of these, or to f32 or i32.

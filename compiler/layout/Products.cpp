@@ -1,4 +1,5 @@
 #include "compiler/layout/Products.h"
+#include <algorithm>
 #include <cassert>
 
 namespace tessera::layout {
@@ -27,25 +28,46 @@ int64_t ProductPlan::firstRegister(int64_t i, int64_t j) const {
   return (copy << unitBits_) + (inUnit << ownBits_);
 }
 
-std::optional<MatrixLoad> matrixLoad(const Fragment &f, Operand operand) {
-  if (!f.isInRegisters(operand)) return std::nullopt;
+std::optional<MatrixLoad> matrixLoad(const Fragment &f, Operand operand, unsigned elementBytes,
+                                     bool isStoredTransposed) {
+  if (!f.isInRegisters(operand) || elementBytes == 0 || elementBytes > 2) return std::nullopt;
   const TileLayout own = f.layout(operand);
   auto at = [&](size_t axis, int64_t value) {
     std::array<int64_t, 2> index = {0, 0};
     index[axis] = value;
     return own.unit.pack(index);
   };
-  if (own.reg.empty() || own.reg.size() > 3) return std::nullopt; // one to four matrices
-  for (size_t inWord : {1, 0}) {                                  // the axis of a word's two elements
-    const BitsList lanes = {at(inWord, 2), at(inWord, 4), at(1 - inWord, 1), at(1 - inWord, 2),
-                            at(1 - inWord, 4)};
-    if (own.lane != lanes || own.reg.front() != at(inWord, 1)) continue;
-    // Further registers are further matrices.
-    MatrixLoad load = {1 << (own.reg.size() - 1), inWord == 0, {at(0, 1), at(0, 2), at(0, 4)}};
-    load.lane.insert(load.lane.end(), own.reg.begin() + 1, own.reg.end());
+  const size_t perWord = elementBytes == 2 ? 1 : 2; // bits of an element's number in a word
+  if (own.reg.size() < perWord || own.reg.size() > perWord + 2) return std::nullopt; // one to four matrices
+  const size_t contiguous = isStoredTransposed ? 0 : 1;                              // in memory
+  for (size_t inWord : {size_t(1), size_t(0)}) { // the axis of a word's elements
+    const bool isTransposed = inWord != contiguous;
+    if (isTransposed && elementBytes != 2) continue; // the load exchanges elements of 16 bits
+    BitsList word, lanes;
+    for (size_t i = 0; i < perWord; ++i)
+      word.push_back(at(inWord, 1 << i));
+    for (size_t i = 0; i < 2; ++i)
+      lanes.push_back(at(inWord, 1 << (perWord + i)));
+    for (size_t i = 0; i < 3; ++i)
+      lanes.push_back(at(1 - inWord, 1 << i));
+    if (own.lane != lanes || !std::equal(word.begin(), word.end(), own.reg.begin())) continue;
+    // Further registers are further matrices. Rows are numbered along the axis that is not contiguous.
+    const size_t rows = 1 - contiguous;
+    MatrixLoad load = {
+        1 << (own.reg.size() - perWord), isTransposed, {at(rows, 1), at(rows, 2), at(rows, 4)}};
+    load.lane.insert(load.lane.end(), own.reg.begin() + static_cast<ptrdiff_t>(perWord), own.reg.end());
     return load;
   }
   return std::nullopt;
+}
+
+Swizzle swizzleOf(int64_t rowBytes) {
+  constexpr int64_t kChunk = 16, kPhase = 8; // bytes of a lane's access; lanes that are served together
+  if (rowBytes <= 0 || rowBytes % kChunk) return {};
+  // Chunks of consecutive rows meet in as few of the eight groups of banks as a power of two divides a row.
+  const int64_t chunks = rowBytes / kChunk, even = std::min(chunks & -chunks, kPhase);
+  if (even == 1) return {};
+  return {even, kPhase / even};
 }
 
 } // namespace tessera::layout

@@ -25,10 +25,10 @@ private:
   int64_t downInUnit_, acrossInUnit_, repeatAcross_;
 };
 
-/// An operand of 16-bit elements as a load of 8 x 8 matrices from shared memory, such as ldmatrix: the lane 8
-/// i + r gives the address of row r of matrix i, eight consecutive elements. Of each matrix lane l gets one
-/// word with the elements 2 (l mod 4) and 2 (l mod 4) + 1 of row l div 4, or of column l div 4 if the load
-/// transposes.
+/// An operand of 16-bit (or narrower) elements as a load of 8 x 8 matrices from shared memory, such as
+/// ldmatrix: the lane 8 i + r gives the address of row r of matrix i, 16 consecutive bytes. Of each matrix
+/// lane l gets one word, the elements 2 (l mod 4) and 2 (l mod 4) + 1 of row l div 4, or of column l div 4 if
+/// the load transposes. A row of 8-bit elements has twice as many, and a load does not transpose them.
 struct MatrixLoad {
   int count; // of matrices: words of a lane
   bool isTransposed;
@@ -36,7 +36,17 @@ struct MatrixLoad {
 };
 
 /// Returns the load that gives each lane the registers of one instruction's operand, which is in memory
-/// row-major; nullopt if there is none.
-std::optional<MatrixLoad> matrixLoad(const Fragment &, Operand);
+/// row-major, or column-major if `isStoredTransposed`; nullopt if there is none.
+std::optional<MatrixLoad> matrixLoad(const Fragment &, Operand, unsigned elementBytes = 2,
+                                     bool isStoredTransposed = false);
+
+/// A permutation of the 16-byte chunks of each row of a matrix in shared memory: chunk c of row r is at c ^
+/// (r / rows % chunks). The same chunk of any eight rows from a multiple of eight on is in eight different
+/// groups of banks, so that a load of matrices has no conflicts.
+struct Swizzle {
+  int64_t chunks = 1, rows = 1; // powers of two; one chunk: nothing moves
+  bool isNone() const { return chunks == 1; }
+};
+Swizzle swizzleOf(int64_t rowBytes);
 
 } // namespace tessera::layout

@@ -95,7 +95,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     legalize.products.push_back(name(product));
   kernel.addPass(createTileLegalizeNumerics(legalize));
   kernel.addPass(createTileOrderReductions({target.threads}));
-  kernel.addPass(createTileReportHints({backend, target.prefetches}));
+  kernel.addPass(createTileReportHints({backend, target.prefetches, target.swizzles}));
   kernel.addPass(createTilePlanMemory());
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/tile/Transforms/IndexBounds.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -94,6 +95,7 @@ SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRang
     p.data = address(scratch_, constant(p.offset), b_.getI8Type());
     p.shape.assign(type.getShape().begin(), type.getShape().end());
     p.element = type.getElementType();
+    if (swizzles() && tile::canSwizzle(v)) p.swizzle = swizzleOf(p);
     places.push_back(p);
   }
   return places;
@@ -107,14 +109,28 @@ TileLowering::Place TileLowering::bufferPlace(Value buffer) {
   p.data = address(buffers_, constant(p.offset), b_.getI8Type());
   p.shape.assign(type.getShape().begin(), type.getShape().end());
   p.element = loadedElementType(type.getElementType());
+  if (swizzles() && type.getSwizzle() == tile::Swizzle::Xor && tile::canSwizzle(buffer))
+    p.swizzle = swizzleOf(p);
   return p;
 }
 
+layout::Swizzle TileLowering::swizzleOf(const Place &p) {
+  return layout::swizzleOf(p.shape.back() * inMemoryElement(p.element).getIntOrFloatBitWidth() / 8);
+}
+
 Value TileLowering::placeAddress(const Place &p, Indices at) {
-  Value linear = at[0];
+  Vec<Value> index(at);
+  if (!p.swizzle.isNone()) { // of chunks, all powers of two
+    const int64_t chunk = 16 * 8 / inMemoryElement(p.element).getIntOrFloatBitWidth();
+    Value turn = b_.createOrFold<arith::ShRUIOp>(at[0], constant(llvm::Log2_64(p.swizzle.rows)));
+    turn = b_.createOrFold<arith::AndIOp>(turn, constant(p.swizzle.chunks - 1));
+    turn = b_.createOrFold<arith::ShLIOp>(turn, constant(llvm::Log2_64(chunk)));
+    index[1] = b_.createOrFold<arith::XOrIOp>(at[1], turn);
+  }
+  Value linear = index[0];
   for (size_t d = 1; d < p.shape.size(); ++d)
-    linear =
-        b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(p.shape[d])), at[d]);
+    linear = b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(linear, constant(p.shape[d])),
+                                            index[d]);
   return address(p.data, linear, p.element);
 }
 
@@ -563,10 +579,8 @@ LogicalResult TileLowering::lowerCopy(tile::CpAsyncOp op) {
   auto shape = tile::tileShape(op.getExtents());
   int64_t lanes = lanesFor({}, {to.element});
   versioned(insideCondition(w), [&](Mode mode) {
-    nest(shape, lanes, [&](Indices at, int64_t width) {
-      // A copy may drop axes of extent 1: the elements and their order are the same.
-      storePlace({to.data, Vec<int64_t>(shape), to.element, to.offset}, loadWindow(w, at, width, mode), at);
-    });
+    nest(shape, lanes,
+         [&](Indices at, int64_t width) { storePlace(to, loadWindow(w, at, width, mode), at); });
   });
   return success();
 }

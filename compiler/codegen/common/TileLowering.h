@@ -7,6 +7,7 @@
 // op that must write memory emits one loop nest. Loops stay loops, so code size does not grow with tile
 // sizes.
 #pragma once
+#include "compiler/layout/Products.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/IndexBounds.h"
@@ -70,8 +71,9 @@ protected:
   struct Place {
     Value data;
     Vec<int64_t> shape;
-    Type element;        // of values
-    int64_t offset = -1; // bytes into scratch
+    Type element;              // of values
+    int64_t offset = -1;       // bytes into scratch
+    layout::Swizzle swizzle{}; // of a matrix
   };
   /// A rectangle of a view: its start per view dim, and the view dim of each tile axis.
   struct Window {
@@ -177,6 +179,8 @@ protected:
   virtual LogicalResult lowerMma(tile::MmaOp) = 0;
   virtual LogicalResult lowerConvert(tile::ConvertOp);
   virtual LogicalResult lowerPrefetch(tile::PrefetchOp) = 0;
+  /// May a tile, or a buffer, be in memory in another order than row-major (tile::canSwizzle)?
+  virtual bool swizzles() const { return false; }
   virtual void lowerBarrier() = 0;
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
   virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
@@ -321,6 +325,7 @@ protected:
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);
   Place bufferPlace(Value buffer);
+  static layout::Swizzle swizzleOf(const Place &);
   /// A kernel's tensor or a shared buffer.
   View viewOf(Value memory);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);

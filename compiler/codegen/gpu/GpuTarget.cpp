@@ -30,6 +30,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
     : vendor_(vendor), architecture_(architecture), emulation_(emulation) {
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
+  capabilities_.swizzles = true;
   capabilities_.warps = architecture.threads / architecture.warpSize;
   for (const MatrixProduct &product : architecture.products)
     if (!product.instruction.empty()) capabilities_.matrixInstructions.push_back(product);

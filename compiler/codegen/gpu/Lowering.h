@@ -45,6 +45,7 @@ private:
   void lowerBarrier() override { mlir::gpu::BarrierOp::create(b_); }
   /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
+  bool swizzles() const override { return true; }
   Value groupInfo(tile::GroupInfoKind) override;
   llvm::StringRef syncScope(tile::MemoryScope) override;
   Value emitUpdate(tile::AtomicOp, Value address, Value value) override;

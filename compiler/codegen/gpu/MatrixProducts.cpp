@@ -17,15 +17,18 @@ namespace tessera::gpu {
 struct KernelLowering::OperandLoader {
   KernelLowering &lowering;
   Place place;
+  bool isTransposed;      // in memory
   layout::TileLayout own; // of one instruction's operand
   std::optional<layout::MatrixLoad> matrices;
   Vec<Value> thread; // what this thread adds to the index
 
-  OperandLoader(KernelLowering &l, Place p, const layout::Fragment &f, layout::Operand operand)
-      : lowering(l), place(std::move(p)), own(f.layout(operand)) {
+  OperandLoader(KernelLowering &l, Place p, bool isStoredTransposed, const layout::Fragment &f,
+                layout::Operand operand)
+      : lowering(l), place(std::move(p)), isTransposed(isStoredTransposed), own(f.layout(operand)) {
     const bool isShared = cast<LLVM::LLVMPointerType>(place.data.getType()).getAddressSpace() == kSharedSpace;
-    const bool isAligned = place.element.getIntOrFloatBitWidth() == 16 && place.shape[1] % 8 == 0;
-    if (l.vendor_.loadsMatrices() && isShared && isAligned) matrices = layout::matrixLoad(f, operand);
+    const unsigned bytes = place.element.getIntOrFloatBitWidth() / 8;
+    if (l.target_.loadsMatrices && isShared && place.shape[1] * bytes % 16 == 0)
+      matrices = layout::matrixLoad(f, operand, bytes, isTransposed);
     layout::TileLayout lanes = own;
     if (matrices) lanes.lane = matrices->lane;
     thread = l.threadIndex(lanes);
@@ -41,6 +44,7 @@ struct KernelLowering::OperandLoader {
       Vec<Value> at = lowering.registerIndex(own, thread, number);
       for (auto [index, base] : llvm::zip(at, std::array{row, column}))
         index = arith::AddIOp::create(b, base, index);
+      if (isTransposed) std::swap(at[0], at[1]);
       return at;
     };
     if (matrices) {
@@ -54,7 +58,9 @@ struct KernelLowering::OperandLoader {
     Type memory = target::inMemoryElement(place.element);
     const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
     int64_t width = 1;
-    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width) && width * bytes < 16; ++i)
+    const unsigned shift = own.unit.shift(isTransposed ? 0 : 1);
+    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width) << shift && width * bytes < 16;
+         ++i)
       width *= 2;
     while (place.shape[1] % width)
       width /= 2;
@@ -88,12 +94,13 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
-  if (!isOnThreads(sums) || tile::isInRegisters(op.getA()) || tile::isInRegisters(op.getB()) ||
-      op.getTransA() || op.getTransB())
+  if (!isOnThreads(sums) || tile::isInRegisters(op.getA()) || tile::isInRegisters(op.getB()))
     return notImplemented(op);
-  OperandLoader left(*this, a, f, layout::Operand::A), right(*this, b, f, layout::Operand::B);
+  OperandLoader left(*this, a, op.getTransA(), f, layout::Operand::A),
+      right(*this, b, op.getTransB(), f, layout::Operand::B);
 
-  const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), a.shape[1]});
+  const int64_t depth = a.shape[op.getTransA() ? 0 : 1];
+  const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), depth});
   auto ofWarp = [&](const std::vector<int64_t> &images) { // the warp's bits are above the lane's
     Vec<int64_t> ofThread(llvm::Log2_64(target_.warpSize), 0);
     llvm::append_range(ofThread, images);
@@ -119,7 +126,6 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     }
     return next;
   };
-  const int64_t depth = a.shape[1];
   auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
   {
     OpBuilder::InsertionGuard guard(b_);

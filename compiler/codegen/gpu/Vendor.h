@@ -37,11 +37,10 @@ public:
                                                      mlir::ValueRange c) const {
     llvm_unreachable("the vendor has no matrix instructions");
   }
-  /// Can a warp load matrices of 8 x 8 elements of 16 bits from shared memory (emitLoadMatrix)?
-  virtual bool loadsMatrices() const { return false; }
-  /// Emits the load of `count` (1, 2 or 4) such matrices. Lane 8 * i + r has the address of row r of matrix
-  /// i. Of each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l /
-  /// 4 if `transposed`, as one i32.
+  /// Emits the load of `count` (1, 2 or 4) matrices of 8 x 8 elements of 16 bits from shared memory, if the
+  /// row of the architecture has it (loadsMatrices). Lane 8 * i + r has the address of row r of matrix i. Of
+  /// each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l / 4 if
+  /// `transposed`, as one i32.
   virtual llvm::SmallVector<mlir::Value> emitLoadMatrix(mlir::ImplicitLocOpBuilder &, mlir::Value address,
                                                         int count, bool transposed) const {
     llvm_unreachable("the vendor loads no matrices");

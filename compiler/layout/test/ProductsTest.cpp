@@ -1,4 +1,6 @@
 #include "compiler/layout/Products.h"
+#include "compiler/layout/Access.h"
+#include <bit>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -51,33 +53,76 @@ TEST(Products, AreDividedAmongInstructions) {
 TEST(Products, LoadMatrices) {
   std::map<std::string, std::string> loads;
   for (const Fragment &f : allFragments())
-    for (auto [operand, letter] : {std::pair{Operand::A, 'A'}, {Operand::B, 'B'}, {Operand::C, 'C'}}) {
-      const std::optional<MatrixLoad> load = matrixLoad(f, operand);
-      if (!load) continue;
-      const TileLayout own = f.layout(operand);
-      loads[std::string(f.name) + " " + letter] =
-          "x" + std::to_string(load->count) + (load->isTransposed ? ".trans" : "");
-      ASSERT_LE(load->lane.size(), 5u);
-      auto row = [&](int64_t matrix, int64_t r) {
-        const Bits lane = Bits(8 * matrix + r) & ((Bits(1) << load->lane.size()) - 1);
-        return own.unit.index(0, applyBases(load->lane, lane));
-      };
-      for (int64_t l = 0; l < 32; ++l)
-        for (int64_t word = 0; word < load->count; ++word)
-          for (int64_t half = 0; half < 2; ++half) {
-            int64_t r = l / 4, c = l % 4 * 2 + half;
-            if (load->isTransposed) std::swap(r, c);
-            At at = row(word, r); // the row's eight elements are next to each other
-            at[1] += c;
-            ASSERT_EQ(own.at(2 * word + half, l, 0), at) << f.name << letter;
-          }
-    }
+    for (auto [operand, letter] : {std::pair{Operand::A, 'A'}, {Operand::B, 'B'}, {Operand::C, 'C'}})
+      for (unsigned bytes : {1u, 2u, 4u})
+        for (bool isStoredTransposed : {false, true}) {
+          const std::optional<MatrixLoad> load = matrixLoad(f, operand, bytes, isStoredTransposed);
+          if (!load) continue;
+          const TileLayout own = f.layout(operand);
+          loads[std::string(f.name) + " " + letter + (bytes == 1 ? " 8" : "") +
+                (isStoredTransposed ? " t" : "")] =
+              "x" + std::to_string(load->count) + (load->isTransposed ? ".trans" : "");
+          ASSERT_LE(load->lane.size(), 5u);
+          auto row = [&](int64_t matrix, int64_t r) {
+            const Bits lane = Bits(8 * matrix + r) & ((Bits(1) << load->lane.size()) - 1);
+            return own.unit.index(0, applyBases(load->lane, lane));
+          };
+          const int64_t perWord = 4 / bytes;
+          for (int64_t l = 0; l < 32; ++l)
+            for (int64_t word = 0; word < load->count; ++word)
+              for (int64_t part = 0; part < perWord; ++part) {
+                int64_t r = l / 4, c = l % 4 * perWord + part;
+                if (load->isTransposed) std::swap(r, c);
+                At at = row(word, r); // the row's elements are next to each other
+                at[isStoredTransposed ? 0 : 1] += c;
+                ASSERT_EQ(own.at(perWord * word + part, l, 0), at) << f.name << letter;
+              }
+        }
   EXPECT_EQ(loads["mma.m16n8k16 A"], "x4");
   EXPECT_EQ(loads["mma.m16n8k16 B"], "x2.trans");
   EXPECT_EQ(loads["mma.m16n8k8 A"], "x2");
   EXPECT_EQ(loads["mma.m16n8k8 B"], "x1.trans");
+  EXPECT_EQ(loads["mma.m16n8k16 A t"], "x4.trans");
+  EXPECT_EQ(loads["mma.m16n8k16 B t"], "x2");
+  EXPECT_EQ(loads["mma.m16n8k32.i8 A 8"], "x4");
+  EXPECT_EQ(loads["mma.m16n8k32.i8 B 8 t"], "x2");
+  EXPECT_FALSE(loads.contains("mma.m16n8k32.i8 B 8"));
   EXPECT_FALSE(loads.contains("mfma.16x16x16 A"));
   EXPECT_FALSE(loads.contains("dpas.8x16x16 B"));
+}
+
+/// Eight rows of one chunk are in eight groups of banks, and a row's chunks stay in the row.
+TEST(Products, SwizzledRowsHaveNoConflicts) {
+  constexpr int64_t kChunk = 16;
+  int64_t permuted = 0;
+  for (int64_t chunks = 1; chunks <= 64; ++chunks) {
+    const Swizzle s = swizzleOf(chunks * kChunk);
+    auto place = [&](int64_t row, int64_t chunk) {
+      return row * chunks + (chunk ^ (row / s.rows % s.chunks));
+    };
+    permuted += !s.isNone();
+    for (int64_t first = 0; first < 64; first += 8)
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        std::set<int64_t> groups;
+        for (int64_t row = first; row < first + 8; ++row)
+          groups.insert(place(row, chunk) % 8);
+        ASSERT_EQ(groups.size(), 8u) << chunks << " chunks, row " << first;
+        std::set<int64_t> inRow;
+        for (int64_t c = 0; c < chunks; ++c)
+          inRow.insert(place(first, c) - first * chunks);
+        ASSERT_EQ(int64_t(inRow.size()), chunks);
+        ASSERT_EQ(*inRow.rbegin(), chunks - 1);
+      }
+    // What the cost model of layouts says of a phase, where rows are powers of two.
+    if (std::has_single_bit(uint64_t(chunks))) {
+      WarpAccess access{{}, 16};
+      for (int64_t row : {1, 2, 4})
+        access.lanes.push_back(Bits(place(row, 0) * kChunk));
+      EXPECT_EQ(wavefronts(access), phases(access)) << chunks;
+    }
+  }
+  EXPECT_EQ(permuted, 32); // an odd number of chunks needs none
+  EXPECT_TRUE(swizzleOf(40).isNone());
 }
 
 } // namespace

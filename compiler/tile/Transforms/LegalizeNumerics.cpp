@@ -143,8 +143,12 @@ private:
       auto buffer = dyn_cast<BufferType>(v.getType());
       from = mma.getIsUnsigned() ? DType::U8
                                  : dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(v));
-      to = isInstruction ? from : factorOf(*from);
-      if (isInstruction && !isTurned && (buffer || isInRegisters(v))) continue;
+      to = factorOf(*from);
+      if (isInstruction) { // it reads its operands where they are
+        if (!buffer && !inMemory(v) && !isInRegisters(v))
+          v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
+        continue;
+      }
       if (buffer) {
         Type inValue = buffer.getElementType();
         if (inValue.isUnsignedInteger()) inValue = b.getIntegerType(8);
@@ -163,6 +167,7 @@ private:
       if (!inMemory(v)) v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
       operand.set(v);
     }
+    if (isInstruction) return;
     mma.setTransA(false);
     mma.setTransB(false);
     if (from == to) return;

@@ -144,7 +144,8 @@ def TileReportHints : Pass<"tile-report-hints", "::tessera::tile::KernelOp"> {
   let summary = "Records in `fallbacks` which hints of the program have no effect on the target";
   let options = [
     Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
-    Option<"prefetches", "prefetches", "bool", "true", "the target prefetches where it is asked to">
+    Option<"prefetches", "prefetches", "bool", "true", "the target prefetches where it is asked to">,
+    Option<"swizzles", "swizzles", "bool", "false", "factors of matrix instructions may be stored in another order">
   ];
 }
 

@@ -6,6 +6,8 @@
 // A hint never changes results, so a target may ignore it, but the artifact must record that it does. It runs
 // last among the tile passes, because a hint of code that was removed needs no report. It changes only the
 // kernel's `fallbacks`.
+#include "compiler/layout/Products.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 
@@ -31,12 +33,20 @@ struct ReportHints : impl::TileReportHintsBase<ReportHints> {
         stages && stages.getInt() > 1)
       report("stages=" + std::to_string(stages.getInt()), "loops are not pipelined");
     getOperation()->walk([&](Operation *op) {
-      if (auto alloc = dyn_cast<AllocSharedOp>(op); alloc && alloc.getType().getSwizzle() != Swizzle::None)
+      if (auto alloc = dyn_cast<AllocSharedOp>(op);
+          alloc && alloc.getType().getSwizzle() != Swizzle::None && !isSwizzled(alloc))
         report("swizzle=\"" + stringifySwizzle(alloc.getType().getSwizzle()).str() + "\"",
-               "shared rows are stored in order");
+               swizzles ? "rows that are no whole factor of a matrix instruction are stored in order"
+                        : "shared rows are stored in order");
       if (isa<PrefetchOp>(op) && !prefetches) report("prefetch", "nothing is fetched ahead");
     });
     addFallbacks(getOperation(), lines);
+  }
+
+  bool isSwizzled(AllocSharedOp alloc) {
+    BufferType type = alloc.getType();
+    return swizzles && canSwizzle(alloc) &&
+           !layout::swizzleOf(type.getShape().back() * storageBytes(type.getElementType())).isNone();
   }
 };
 

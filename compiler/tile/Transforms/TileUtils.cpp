@@ -159,6 +159,25 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines) {
   kernel.setFallbacksAttr(b.getArrayAttr(all));
 }
 
+bool canSwizzle(Value v) {
+  auto isFactor = [&](OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && mma.getFragment() && mma.getFragment()->getRow() && use.getOperandNumber() < 2;
+  };
+  if (auto buffer = dyn_cast<BufferType>(v.getType()))
+    return buffer.getRank() == 2 && llvm::any_of(v.getUses(), isFactor) &&
+           llvm::all_of(v.getUses(), [&](OpOperand &use) {
+             Operation *user = use.getOwner();
+             if (auto read = dyn_cast<BufferReadOp>(user)) return read.getStarts().empty();
+             if (auto write = dyn_cast<BufferWriteOp>(user)) return write.getStarts().empty();
+             return isa<CpAsyncOp>(user) || isFactor(use);
+           });
+  // What reads its operands contiguously, or gives its result in pieces, stores it row-major.
+  Operation *op = v.getDefiningOp();
+  return op && isTile(v) && tileType(v).getRank() == 2 && (isElementwise(op) || isa<LoadOp>(op)) &&
+         llvm::all_of(v.getUses(), isFactor);
+}
+
 bool inMemory(Value v) {
   if (!isTile(v) || isInRegisters(v)) return false;
   Operation *op = v.getDefiningOp();

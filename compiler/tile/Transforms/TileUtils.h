@@ -51,6 +51,11 @@ int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n);
 /// Adds lines to the kernel's `fallbacks`, each line once.
 void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 
+/// May the elements of this tile in memory, or of this shared buffer, have another order than row-major: is
+/// it a matrix that is written as a whole, and a factor of a product by a matrix instruction? A tile has no
+/// other use; a buffer may also be read as a whole.
+bool canSwizzle(mlir::Value);
+
 /// Is the value in memory of its own after `tile-fuse`? One in registers is not.
 bool inMemory(mlir::Value v);
 

@@ -66,7 +66,6 @@ public:
     return elements;
   }
 
-  bool loadsMatrices() const override { return true; }
   SmallVector<Value> emitLoadMatrix(ImplicitLocOpBuilder &b, Value address, int count,
                                     bool transposed) const override {
     Type word = b.getI32Type(), all = word;
