@@ -1,5 +1,4 @@
 // The CPU backend: always available, in the process, with one device.
-#include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Device.h"
 #include "plugins/cpu/runtime/MemoryPool.h"
 #include "plugins/cpu/runtime/Module.h"

@@ -7,7 +7,6 @@
 // idle, or a host that waits for the stream (Executor.h, docs/decisions/0010). The thread starts with the
 // first queued command, and ends when nothing was queued for a while.
 #pragma once
-#include "plugins/cpu/runtime/Activities.h"
 #include "plugins/cpu/runtime/Executor.h"
 #include "plugins/cpu/runtime/Gate.h"
 #include "plugins/cpu/runtime/Kernel.h"
@@ -16,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tessera/activities.hpp>
 #include <thread>
 #include <vector>
 

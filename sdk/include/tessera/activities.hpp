@@ -1,7 +1,8 @@
-// The activity records of one CPU context. When off, they cost a load and a branch for each piece of work.
+// The activity records of one context, for backends that report them. When off, they cost a load and a branch
+// for each piece of work.
 #pragma once
-#include "plugins/cpu/runtime/Gate.h"
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -9,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::cpu {
+namespace tessera {
 
 /// Thread-safe.
 class Activities {
@@ -23,12 +24,23 @@ public:
   bool areOn() const { return on_.load(std::memory_order_relaxed); }
   uint64_t nextStream() { return 1 + streams_.fetch_add(1, std::memory_order_relaxed); }
 
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  static int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
   /// Calls `run`, which returns false if the work failed, and reports successful work.
   template <class Run> bool time(tsr_be_activity_t activity, const char *name, Run run) {
     activity.begin_ns = now();
     if (!run()) return false;
+    activity.end_ns = now();
     report(activity, name);
     return true;
+  }
+  /// Reports completed work, whose begin and end are set.
+  void report(tsr_be_activity_t activity, const char *name) {
+    activity.struct_size = sizeof activity;
+    activity.name = name;
+    std::shared_lock lock(mutex_);
+    if (sink_) sink_(activity);
   }
 
   /// Sets the tag of the work that the calling thread queues.
@@ -49,7 +61,7 @@ public:
       open.erase(open.begin() + static_cast<ptrdiff_t>(i));
       tsr_be_activity_t activity{};
       activity.kind = TSR_ACTIVITY_RANGE;
-      activity.begin_ns = range.begin;
+      activity.begin_ns = range.begin, activity.end_ns = now();
       if (range.begin && areOn()) report(activity, range.name.c_str());
       return;
     }
@@ -73,20 +85,10 @@ private:
     thread_local std::vector<Range> open;
     return open;
   }
-  static int64_t now() { return Gate::Clock::now().time_since_epoch().count(); }
-
-  void report(tsr_be_activity_t activity, const char *name) {
-    activity.struct_size = sizeof activity;
-    activity.end_ns = now();
-    activity.name = name;
-    std::shared_lock lock(mutex_);
-    if (sink_) sink_(activity);
-  }
-
   std::atomic<bool> on_{false};
   std::atomic<uint64_t> streams_{0};
   std::shared_mutex mutex_; // held shared while a report is delivered
   ActivitySink sink_;       // guarded by the mutex
 };
 
-} // namespace tessera::cpu
+} // namespace tessera
