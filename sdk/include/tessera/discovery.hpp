@@ -20,17 +20,22 @@ struct FoundDevices {
   std::string why;    // why there are no devices
 };
 
-/// A backend without execution. `Find` is the vendor's function that returns FoundDevices. It may be called
-/// from any thread and must not crash if there is no driver or device. `Emulated`, if given, is the vendor's
-/// table of architectures that the emulator executes: the devices of the variant "emulated".
-template <FoundDevices (*Find)(), const auto &...Emulated> class ShellBackend final : public Backend {
-public:
+/// Gives a backend the variant "emulated" if `Emulated` names the vendor's table of architectures that the
+/// emulator executes, and no variant without it.
+template <const auto &...Emulated> struct WithEmulator {
   static std::unique_ptr<Backend> createVariant(const tsr_host_info_t *host, const std::string &variant,
                                                 std::string &why)
     requires(sizeof...(Emulated) == 1)
   {
     return openEmulator(TSR_MANIFEST_NAME, Emulated..., variant, host, why);
   }
+};
+
+/// A backend without execution. `Find` is the vendor's function that returns FoundDevices. It may be called
+/// from any thread and must not crash if there is no driver or device.
+template <FoundDevices (*Find)(), const auto &...Emulated>
+class ShellBackend final : public Backend, public WithEmulator<Emulated...> {
+public:
   tsr_status_t probe(tsr_probe_t &out, std::string &why) override {
     if (found_.devices.empty()) {
       why = found_.why.empty() ? "the driver reports no device" : found_.why;

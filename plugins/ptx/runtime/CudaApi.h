@@ -1,0 +1,115 @@
+// The part of CUDA's driver API that the plugin uses (CUDA driver API reference; unchanged since 11.8). The
+// declarations are the plugin's own, so that it is built without CUDA.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera::ptx {
+
+using Result = int; // CUresult
+using CudaDevice = int;
+using CudaAddress = unsigned long long; // CUdeviceptr
+struct CudaContext;                     // what a CUcontext points to; the others likewise
+struct CudaStream;
+struct CudaEvent;
+struct CudaModule;
+struct CudaFunction;
+struct CudaGraph;
+struct CudaGraphExec;
+
+namespace result { // CUDA_...
+inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotFound = 500, kNotReady = 600,
+                        kPeerAccessAlreadyEnabled = 704, kNotSupported = 801;
+}
+
+namespace attribute { // CU_DEVICE_ATTRIBUTE_..., CU_FUNC_ATTRIBUTE_...
+inline constexpr int kMaxThreads = 1, kMaxGridX = 5, kMultiprocessors = 16, kMajor = 75, kMinor = 76,
+                     kSharedOptin = 97, kClusterLaunch = 120;
+inline constexpr int kFunctionMaxThreads = 0, kFunctionShared = 1, kFunctionRegisters = 4,
+                     kFunctionDynamicShared = 8, kFunctionNonPortableCluster = 14;
+} // namespace attribute
+
+namespace flag {
+inline constexpr unsigned kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kHostPortableAndMapped = 3; // CU_MEMHOSTALLOC_PORTABLE | _DEVICEMAP
+inline constexpr int kCaptureThreadLocal = 1;         // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+inline constexpr int kJitInfoLog = 3, kJitInfoLogBytes = 4, kJitErrorLog = 5,
+                     kJitErrorLogBytes = 6; // CU_JIT_...
+} // namespace flag
+
+/// CUlaunchAttribute
+struct LaunchAttribute {
+  int id; // 4: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  } value;
+};
+inline constexpr int kClusterDimension = 4;
+
+/// CUlaunchConfig
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  CudaStream *stream;
+  LaunchAttribute *attributes;
+  unsigned attributeCount;
+};
+
+/// What precedes the values in the last argument of cuLaunchKernelEx.
+inline void *const kParameterEnd = nullptr;
+inline void *const kParameterBuffer = reinterpret_cast<void *>(1);
+inline void *const kParameterBytes = reinterpret_cast<void *>(2);
+
+/// CALL(member, symbol, parameters) of each function; all of them return CUresult.
+#define TESSERA_CUDA_CALLS(CALL)                                                                             \
+  CALL(init, "cuInit", (unsigned))                                                                           \
+  CALL(driverVersion, "cuDriverGetVersion", (int *))                                                         \
+  CALL(errorName, "cuGetErrorName", (Result, const char **))                                                 \
+  CALL(errorString, "cuGetErrorString", (Result, const char **))                                             \
+  CALL(deviceCount, "cuDeviceGetCount", (int *))                                                             \
+  CALL(deviceGet, "cuDeviceGet", (CudaDevice *, int))                                                        \
+  CALL(deviceName, "cuDeviceGetName", (char *, int, CudaDevice))                                             \
+  CALL(deviceMemory, "cuDeviceTotalMem_v2", (size_t *, CudaDevice))                                          \
+  CALL(deviceAttribute, "cuDeviceGetAttribute", (int *, int, CudaDevice))                                    \
+  CALL(devicePci, "cuDeviceGetPCIBusId", (char *, int, CudaDevice))                                          \
+  CALL(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int *, CudaDevice, CudaDevice))                        \
+  CALL(contextRetain, "cuDevicePrimaryCtxRetain", (CudaContext **, CudaDevice))                              \
+  CALL(contextRelease, "cuDevicePrimaryCtxRelease_v2", (CudaDevice))                                         \
+  CALL(contextReset, "cuDevicePrimaryCtxReset_v2", (CudaDevice))                                             \
+  CALL(contextPush, "cuCtxPushCurrent_v2", (CudaContext *))                                                  \
+  CALL(contextPop, "cuCtxPopCurrent_v2", (CudaContext **))                                                   \
+  CALL(enablePeer, "cuCtxEnablePeerAccess", (CudaContext *, unsigned))                                       \
+  CALL(memoryInfo, "cuMemGetInfo_v2", (size_t *, size_t *))                                                  \
+  CALL(allocate, "cuMemAlloc_v2", (CudaAddress *, size_t))                                                   \
+  CALL(release, "cuMemFree_v2", (CudaAddress))                                                               \
+  CALL(allocateHost, "cuMemHostAlloc", (void **, size_t, unsigned))                                          \
+  CALL(releaseHost, "cuMemFreeHost", (void *))                                                               \
+  CALL(copy, "cuMemcpyAsync", (CudaAddress, CudaAddress, size_t, CudaStream *))                              \
+  CALL(fill, "cuMemsetD8Async", (CudaAddress, unsigned char, size_t, CudaStream *))                          \
+  CALL(streamCreate, "cuStreamCreate", (CudaStream **, unsigned))                                            \
+  CALL(streamDestroy, "cuStreamDestroy_v2", (CudaStream *))                                                  \
+  CALL(streamQuery, "cuStreamQuery", (CudaStream *))                                                         \
+  CALL(streamSynchronize, "cuStreamSynchronize", (CudaStream *))                                             \
+  CALL(streamWait, "cuStreamWaitEvent", (CudaStream *, CudaEvent *, unsigned))                               \
+  CALL(eventCreate, "cuEventCreate", (CudaEvent **, unsigned))                                               \
+  CALL(eventDestroy, "cuEventDestroy_v2", (CudaEvent *))                                                     \
+  CALL(eventRecord, "cuEventRecord", (CudaEvent *, CudaStream *))                                            \
+  CALL(eventQuery, "cuEventQuery", (CudaEvent *))                                                            \
+  CALL(eventSynchronize, "cuEventSynchronize", (CudaEvent *))                                                \
+  CALL(eventElapsed, "cuEventElapsedTime", (float *, CudaEvent *, CudaEvent *))                              \
+  CALL(moduleLoad, "cuModuleLoadDataEx", (CudaModule **, const void *, unsigned, int *, void **))            \
+  CALL(moduleUnload, "cuModuleUnload", (CudaModule *))                                                       \
+  CALL(moduleFunction, "cuModuleGetFunction", (CudaFunction **, CudaModule *, const char *))                 \
+  CALL(functionAttribute, "cuFuncGetAttribute", (int *, int, CudaFunction *))                                \
+  CALL(functionSet, "cuFuncSetAttribute", (CudaFunction *, int, int))                                        \
+  CALL(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, CudaFunction *, int, size_t))       \
+  CALL(launch, "cuLaunchKernelEx", (const LaunchConfig *, CudaFunction *, void **, void **))                 \
+  CALL(captureBegin, "cuStreamBeginCapture_v2", (CudaStream *, int))                                         \
+  CALL(captureEnd, "cuStreamEndCapture", (CudaStream *, CudaGraph **))                                       \
+  CALL(graphInstantiate, "cuGraphInstantiateWithFlags", (CudaGraphExec **, CudaGraph *, unsigned long long)) \
+  CALL(graphLaunch, "cuGraphLaunch", (CudaGraphExec *, CudaStream *))                                        \
+  CALL(graphExecDestroy, "cuGraphExecDestroy", (CudaGraphExec *))                                            \
+  CALL(graphDestroy, "cuGraphDestroy", (CudaGraph *))
+
+} // namespace tessera::ptx

@@ -1,0 +1,167 @@
+// Loaded code of GpuBackend (gpu_backend.hpp), and the checks of a launch that need the device.
+#pragma once
+#include <cstring>
+#include <tessera/gpu_context.hpp>
+#include <tessera/gpu_memory.hpp>
+
+namespace tessera::gpu {
+
+/// Takes a block that returns to the pool with its last owner.
+inline Outcome takeBlock(MemoryPool &pool, size_t bytes, std::shared_ptr<void> &out) {
+  void *block = nullptr;
+  if (Outcome o = pool.alloc(bytes, block); o.failed()) return o;
+  out = {block, [&pool](void *p) { (void)pool.free(p); }};
+  return {};
+}
+
+template <class D> struct LoadedModule {
+  State<D> &state;
+  typename D::Module module;
+  ~LoadedModule() {
+    state.always([&] { state.driver.unloadModule(state.context, module); });
+  }
+};
+
+/// Immutable.
+template <class D> class Kernel final : public DeviceKernel {
+public:
+  Kernel(const KernelSpec &spec, std::shared_ptr<LoadedModule<D>> module, typename D::Function function,
+         const GpuDevice &device)
+      : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), module_(std::move(module)), spec_(spec),
+        function_(function), device_(device), arguments_(spec.arguments) {
+    if (arguments_.empty()) // the host does not know them
+      for (uint32_t i = 0; i < spec.valueCount; ++i)
+        arguments_.push_back({TSR_ARGUMENT_SCALAR, 8, 8ull * i});
+    uint64_t end = 0;
+    for (const tsr_be_argument_t &a : arguments_)
+      end = std::max(end, a.offset + a.bytes);
+    if (spec.workspaceBytes) {
+      arguments_.push_back({TSR_ARGUMENT_POINTER, 8, (end + 7) / 8 * 8});
+      end = arguments_.back().offset + 8;
+    }
+    parameterBytes_ = end;
+  }
+
+  size_t workspaceBytes(const LaunchGrid &grid) const {
+    return spec_.workspaceBytes * static_cast<size_t>(grid.programs());
+  }
+  uint64_t parameterBytes() const { return parameterBytes_; }
+
+  Outcome check(const LaunchGrid &grid) const {
+    const int64_t blocks[3] = {grid.x, grid.y, grid.z};
+    for (int axis = 0; axis < 3; ++axis) {
+      if (blocks[axis] > device_.limits.grid[axis])
+        return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks[axis]) + " programs along axis " +
+                                "xyz"[axis] + " of the grid; " + device_.info.arch + " takes at most " +
+                                std::to_string(device_.limits.grid[axis])};
+      if (blocks[axis] % spec_.cluster[axis]) {
+        return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks[axis]) + " programs along axis " +
+                                "xyz"[axis] + " of the grid are no multiple of its cluster of " +
+                                std::to_string(spec_.cluster[axis])};
+      }
+    }
+    if (spec_.workspaceBytes && static_cast<uint64_t>(grid.programs()) > SIZE_MAX / spec_.workspaceBytes) {
+      return {TSR_EOOM, "kernel " + name + ": " + std::to_string(spec_.workspaceBytes) +
+                            " bytes of workspace for each of " + std::to_string(grid.programs()) +
+                            " programs are more than any memory"};
+    }
+    return {};
+  }
+
+  /// The parameters of a launch, as the kernel reads them; without the workspace.
+  std::vector<std::byte> pack(const uint64_t *values) const {
+    std::vector<std::byte> out(parameterBytes_);
+    for (uint32_t i = 0; i < valueCount; ++i) // little-endian: the first bytes are the low ones
+      std::memcpy(out.data() + arguments_[i].offset, &values[i], arguments_[i].bytes);
+    return out;
+  }
+
+  /// Queues a launch, with the context entered.
+  Outcome launch(typename D::Stream stream, const LaunchGrid &grid, std::vector<std::byte> &parameters,
+                 void *workspace) const {
+    if (spec_.workspaceBytes)
+      std::memcpy(parameters.data() + arguments_.back().offset, &workspace, sizeof workspace);
+    GpuLaunch launch{
+        {static_cast<uint32_t>(grid.x), static_cast<uint32_t>(grid.y), static_cast<uint32_t>(grid.z)},
+        {spec_.block[0], spec_.block[1], spec_.block[2]},
+        {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
+        static_cast<uint32_t>(spec_.dynamicSharedBytes),
+        parameters,
+        arguments_};
+    State<D> &state = module_->state;
+    Outcome out = state.driver.launch(state.context, stream, function_, launch);
+    if (out.failed()) out.text = "kernel " + name + ": " + out.text;
+    return out;
+  }
+
+  const std::string name;
+
+private:
+  const std::shared_ptr<LoadedModule<D>> module_;
+  const KernelSpec spec_;
+  const typename D::Function function_;
+  const GpuDevice &device_;
+  std::vector<tsr_be_argument_t> arguments_;
+  uint64_t parameterBytes_ = 0;
+};
+
+template <class D> class Module final : public DeviceModule {
+public:
+  Module(std::shared_ptr<LoadedModule<D>> module, const GpuDevice &device)
+      : module_(std::move(module)), device_(device) {}
+
+  std::shared_ptr<DeviceKernel> getKernel(const KernelSpec &spec, std::string &why) override {
+    State<D> &state = module_->state;
+    typename D::Function function{};
+    GpuFunctionInfo info;
+    std::optional<int> resident;
+    Outcome out = state.use(
+        [&] { return state.driver.function(state.context, module_->module, spec.name, function, info); });
+    if (!out.failed()) out = fits(spec, info);
+    if (!out.failed())
+      out = state.use([&] { return state.driver.prepare(state.context, function, spec, resident); });
+    auto kernel = std::make_shared<Kernel<D>>(spec, module_, function, device_);
+    if (!out.failed() && resident == 0)
+      out = {TSR_EINVAL, "no block of " + std::to_string(threads(spec)) + " threads with " +
+                             std::to_string(info.registers) + " registers each and " +
+                             std::to_string(shared(spec, info)) +
+                             " bytes of shared memory fits on a unit of " + device_.info.arch};
+    if (!out.failed() && kernel->parameterBytes() > device_.limits.parameterBytes)
+      out = {TSR_EINVAL, "it has " + std::to_string(kernel->parameterBytes()) + " bytes of parameters, " +
+                             device_.info.arch + " takes " + std::to_string(device_.limits.parameterBytes)};
+    if (!out.failed()) return kernel;
+    why = "kernel " + kernelName(spec.name) + ": " + out.text;
+    if (out.status != TSR_EINVAL) throw StatusError(out.status, why); // the status matters
+    return nullptr;
+  }
+
+private:
+  static uint64_t threads(const KernelSpec &spec) {
+    return uint64_t{spec.block[0]} * spec.block[1] * spec.block[2];
+  }
+  static uint64_t shared(const KernelSpec &spec, const GpuFunctionInfo &info) {
+    return std::max<uint64_t>(spec.sharedBytes, info.staticShared + spec.dynamicSharedBytes);
+  }
+  Outcome fits(const KernelSpec &spec, const GpuFunctionInfo &info) const {
+    const uint64_t limit = device_.limits.threads,
+                   most = info.maxThreads ? std::min<uint64_t>(info.maxThreads, limit) : limit;
+    if (threads(spec) > most)
+      return {TSR_EINVAL,
+              "it has " + std::to_string(threads(spec)) + " threads in a block, " + device_.info.arch +
+                  " takes " + std::to_string(most) +
+                  (info.registers && most < limit ? " of this kernel, whose threads have " +
+                                                        std::to_string(info.registers) + " registers each"
+                                                  : "")};
+    if (shared(spec, info) > device_.info.maxSharedBytes)
+      return {TSR_EINVAL, "it needs " + std::to_string(shared(spec, info)) + " bytes of shared memory, " +
+                              device_.info.arch + " has " + std::to_string(device_.info.maxSharedBytes)};
+    if (spec.cluster[0] * spec.cluster[1] * spec.cluster[2] > 1 && !device_.limits.clusters)
+      return {TSR_EINVAL, "its programs form clusters, which " + device_.info.arch + " does not have"};
+    return {};
+  }
+
+  const std::shared_ptr<LoadedModule<D>> module_;
+  const GpuDevice &device_;
+};
+
+} // namespace tessera::gpu

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Programs on the backends of GPUs, with a shim in the driver's place: the very image of the product path is executed
+(tests/shims), results are compared with NumPy, and drivers that fail are reported as the pages say.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "bench" / "samples"), str(ROOT / "tests")]
+import samples  # noqa: E402
+from support.host import Tsr  # noqa: E402
+
+SAMPLES = ("saxpy", "softmax", "gemm")
+# Backend -> the shim's devices, the first is its default.
+ARCHITECTURES = {"ptx": ("sm_80", "sm_90")}
+NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected"}
+
+
+class ShimTsr(Tsr):
+    """tsr with a shim's options."""
+
+    def __init__(self, program, backend, table, options=""):
+        super().__init__(program)
+        self.backend, self.table, self.options = backend, table, options
+
+    def call(self, *words, **popen):
+        env = dict(os.environ, LD_LIBRARY_PATH=str(ARGS.drivers), TESSERA_PLUGIN_PATH=str(ARGS.plugins), TESSERA_CACHE_DIR="off",
+                   TESSERA_BACKEND=self.backend, SHIM_TABLE=str(self.table), SHIM_OPTIONS=self.options)
+        return super().call(*words, env=env, **popen)
+
+
+class Shims(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.table = pathlib.Path(folder.name)
+
+    def tsr(self, backend, options=""):
+        return ShimTsr(ARGS.tsr, backend, self.table, options)
+
+    def compile(self, backend, arch, sample):
+        """Puts the image of a sample and the emulated image of the same program into the table."""
+        source = samples.ROOT / "samples" / sample / f"{sample}.py"
+        for target, kind in ((f"{backend}:{arch}", "image"), (f"{backend}:emulated:{arch}", "emulated")):
+            done = self.tsr("cpu").call("compile", source, "--target", target, "--emit", "object", "-o", self.table / f"{sample}.{kind}")
+            self.assertEqual(done.status, 0, done.errors)
+
+    def saxpy(self, tsr):
+        """saxpy on 5000 elements: the result of tsr."""
+        sample = samples.Sample(samples.ROOT / "samples" / "saxpy")
+        case = samples.Case(sample, {"n": 5000})
+        return tsr.run(sample.source, ["y"], case.inputs)
+
+    def refused(self, backend, options, *texts):
+        result = self.saxpy(self.tsr(backend, options))
+        self.assertNotEqual(result.status, 0)
+        for text in texts:
+            self.assertIn(text, result.errors)
+        self.assertNotIn("SHIM", result.errors)  # no rule is broken, nothing leaks
+
+    def test_samples(self):
+        for backend, architectures in ARCHITECTURES.items():
+            for arch in architectures:
+                for name in SAMPLES if arch == architectures[0] else SAMPLES[:1]:
+                    with self.subTest(backend=backend, arch=arch, sample=name):
+                        self.compile(backend, arch, name)
+                        sample = samples.Sample(samples.ROOT / "samples" / name)
+                        for size in sample.check.SMALL:
+                            samples.Case(sample, size).run(self.tsr(backend, f"arch={arch}"))
+
+    def test_backends_are_listed(self):
+        for backend, architectures in ARCHITECTURES.items():
+            done = self.tsr("cpu", "devices=2").call("backends", "--why", backend)
+            self.assertRegex(done.output, r"devices +2\n")
+            self.assertEqual(done.status, 0, done.errors)
+            done = self.tsr("cpu", "devices=0").call("backends", "--why", backend)
+            self.assertIn("TSRP-204", done.output)
+            self.assertIn(NO_DRIVER[backend], done.output)
+
+    def test_failures(self):
+        for backend, architectures in ARCHITECTURES.items():
+            self.compile(backend, architectures[0], "saxpy")
+            self.refused(backend, "devices=0", "E_BACKEND_UNUSABLE", NO_DRIVER[backend])
+            self.refused(backend, "jit=fails", "E_IMAGE_LOAD", "planted")
+            self.refused(backend, "lost=1", "the device failed and the context cannot be used any more")
+            self.refused(backend, "residents=0", "fits on a unit of")
+
+    def test_bundles_name_what_they_hold(self):
+        for backend, architectures in ARCHITECTURES.items():
+            source = samples.ROOT / "samples" / "saxpy" / "saxpy.py"
+            bundle = self.table / "saxpy.tsrb"
+            made = self.tsr("cpu").call("compile", source, "--target", f"{backend}:{architectures[1]}", "--emit", "bundle", "-o", bundle)
+            self.assertEqual(made.status, 0, made.errors)
+            result = self.tsr(backend).call("run", bundle, "--kernel", "saxpy", "--scalar", "alpha=1", "--dim", "n=4")
+            self.assertIn("E_BUNDLE_NO_IMAGE", result.errors)
+            self.assertIn(f"{backend}:{architectures[1]} (the device is {backend}:{architectures[0]})", result.errors)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    parser.add_argument("--drivers", required=True, type=pathlib.Path)
+    parser.add_argument("--plugins", required=True, type=pathlib.Path)
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=sys.argv[:1] + rest)

@@ -1,0 +1,372 @@
+// GpuBackend over CUDA's driver API, with the shim in the driver's place: results, failures, limits, and that
+// nothing it does breaks a rule of the driver.
+#include "plugins/ptx/runtime/CudaDriver.h"
+#include "tests/shims/test/Shim.h"
+#include <bit>
+#include <gmock/gmock.h>
+#include <tessera/gpu_backend.hpp>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+using testing::HasSubstr;
+using Gpu = GpuBackend<ptx::CudaDriver, ptx::kArchitectures>;
+
+const shim::Shim &shimOf() {
+  static const shim::Shim shim("libcuda.so.1");
+  return shim;
+}
+
+class CudaBackend : public testing::Test {
+protected:
+  void SetUp() override {
+    shimOf().configure("");
+    open();
+  }
+  void TearDown() override {
+    context.reset();
+    EXPECT_EQ(shimOf().leaks(), "");
+  }
+  void open() {
+    context = backend.createContext(0, nullptr, why);
+    ASSERT_TRUE(context) << why;
+  }
+  void *alloc(size_t bytes) {
+    void *p = nullptr;
+    EXPECT_EQ(context->alloc(bytes, TSR_MEM_DEVICE, &p, why), TSR_SUCCESS) << why;
+    return p;
+  }
+  std::shared_ptr<DeviceModule> load() {
+    const std::string image = shim::contentsOf(SHIM_TABLE "/kernels.image");
+    return context->loadModule({TSR_IMAGE_PTX, image.data(), image.size(), "kernels.ptx", nullptr}, why);
+  }
+  static KernelSpec axpySpec() {
+    KernelSpec spec;
+    spec.name = "tsr_kernel_axpy", spec.valueCount = 4, spec.block[0] = 64;
+    spec.arguments = {{TSR_ARGUMENT_POINTER, 8, 0},
+                      {TSR_ARGUMENT_POINTER, 8, 8},
+                      {TSR_ARGUMENT_SCALAR, 4, 16},
+                      {TSR_ARGUMENT_DIM, 8, 24}};
+    return spec;
+  }
+  std::shared_ptr<DeviceKernel> axpy() {
+    auto kernel = load()->getKernel(axpySpec(), why);
+    EXPECT_TRUE(kernel) << why;
+    return kernel;
+  }
+  static std::vector<uint64_t> axpyValues(void *x, void *y, float alpha, size_t n) {
+    return {std::bit_cast<uint64_t>(x), std::bit_cast<uint64_t>(y), std::bit_cast<uint32_t>(alpha), n};
+  }
+  std::vector<float> read(DeviceStream &stream, const void *p, size_t count) {
+    std::vector<float> out(count);
+    EXPECT_EQ(stream.copy(out.data(), p, count * 4, true, why), TSR_SUCCESS) << why;
+    return out;
+  }
+  /// A new stream; reports why there is none.
+  std::unique_ptr<DeviceStream> stream() { return context->createStream(why); }
+  /// getKernel is refused with this text.
+  void refused(const KernelSpec &spec, const char *text) {
+    why.clear();
+    EXPECT_FALSE(load()->getKernel(spec, why));
+    EXPECT_THAT(why, HasSubstr(text));
+  }
+
+  Gpu backend;
+  std::unique_ptr<DeviceContext> context;
+  std::string why;
+};
+
+constexpr size_t kCount = 1000;
+
+TEST_F(CudaBackend, DescribesItsDevice) {
+  ASSERT_EQ(backend.deviceCount(), 1);
+  const DeviceInfo &info = *backend.deviceInfo(0, why);
+  EXPECT_EQ(info.arch, "ptx:sm_80");
+  EXPECT_EQ(info.maxSharedBytes, 163u << 10);
+  EXPECT_THAT(info.capabilities, HasSubstr(R"("compute_capability": "8.0")"));
+  tsr_probe_t probe{};
+  EXPECT_EQ(backend.probe(probe, why), TSR_SUCCESS);
+  EXPECT_STREQ(probe.pci[0], "0000:65:00.0");
+  EXPECT_STREQ(probe.driver, "12.4");
+}
+
+TEST(CudaArchitecture, IsTheNewestThatTheDeviceRuns) {
+  EXPECT_EQ(ptx::architectureFor(8, 0), "sm_80");
+  EXPECT_EQ(ptx::architectureFor(8, 9), "sm_80");
+  EXPECT_EQ(ptx::architectureFor(9, 0), "sm_90");
+  EXPECT_EQ(ptx::architectureFor(12, 0), "sm_90");
+  EXPECT_EQ(ptx::architectureFor(7, 5), "sm_75"); // none: its own, for which nothing compiles
+}
+
+TEST_F(CudaBackend, LaunchesKernels) {
+  auto s = stream();
+  auto kernel = axpy();
+  void *x = alloc(kCount * 4), *y = alloc(kCount * 4);
+  std::vector<float> ones(kCount, 1.0f), twos(kCount, 2.0f);
+  ASSERT_EQ(s->copy(x, ones.data(), kCount * 4, false, why), TSR_SUCCESS);
+  ASSERT_EQ(s->copy(y, twos.data(), kCount * 4, false, why), TSR_SUCCESS);
+  for (int i = 0; i < 200; ++i) // more than one batch of what is kept
+    ASSERT_EQ(s->launch(kernel, axpyValues(x, y, 0.5f, kCount).data(), {(kCount + 63) / 64, 1, 1}, why),
+              TSR_SUCCESS)
+        << why;
+  ASSERT_EQ(s->launch(kernel, axpyValues(x, y, 0.5f, kCount).data(), {0, 1, 1}, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(read(*s, y, kCount), std::vector<float>(kCount, 102.0f));
+}
+
+TEST_F(CudaBackend, GivesWorkspaceAndSharedMemory) {
+  auto s = stream();
+  KernelSpec total;
+  total.name = "tsr_kernel_total", total.valueCount = 2, total.block[0] = 32;
+  total.workspaceBytes = 64, total.sharedBytes = 1024;
+  total.arguments = {{TSR_ARGUMENT_POINTER, 8, 0}, {TSR_ARGUMENT_POINTER, 8, 8}};
+  KernelSpec dynamic;
+  dynamic.name = "tsr_kernel_dynamic", dynamic.valueCount = 1, dynamic.block[0] = 32;
+  dynamic.sharedBytes = dynamic.dynamicSharedBytes = 100 << 10;
+  auto module = load();
+  auto first = module->getKernel(total, why), second = module->getKernel(dynamic, why);
+  ASSERT_TRUE(first && second) << why;
+  void *x = alloc(4000), *y = alloc(4000);
+  std::vector<float> in(1000);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<float>(i);
+  ASSERT_EQ(s->copy(x, in.data(), 4000, false, why), TSR_SUCCESS);
+  for (int64_t blocks : {1, 10, 1000}) { // the workspace grows while launches are queued
+    const uint64_t values[] = {std::bit_cast<uint64_t>(x), std::bit_cast<uint64_t>(y)};
+    ASSERT_EQ(s->launch(first, values, {blocks, 1, 1}, why), TSR_SUCCESS) << why;
+  }
+  std::vector<float> wanted = in; // the copy may still read `in`
+  for (float &v : wanted)
+    v *= 2;
+  EXPECT_EQ(read(*s, y, 1000), wanted);
+  const uint64_t values[] = {std::bit_cast<uint64_t>(y)};
+  ASSERT_EQ(s->launch(second, values, {1, 1, 1}, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(read(*s, y, 32)[31], 31.0f);
+}
+
+TEST_F(CudaBackend, RecordsGraphsAndReplaysOthers) {
+  auto s = stream();
+  auto kernel = axpy();
+  void *x = alloc(kCount * 4), *y = alloc(kCount * 4);
+  std::vector<float> ones(kCount, 1.0f);
+  auto make = [&](void *from) {
+    GraphWork work;
+    GraphNode copy, fill, launch;
+    copy.dst = x, copy.src = from, copy.bytes = kCount * 4;
+    fill.kind = GraphNode::Kind::Fill, fill.dst = y, fill.bytes = kCount * 4;
+    launch.kind = GraphNode::Kind::Launch, launch.kernel = kernel;
+    launch.values = axpyValues(x, y, 3.0f, kCount), launch.grid = {16, 1, 1};
+    work.nodes = {copy, fill, launch, launch};
+    auto graph = context->createGraph(std::move(work), why);
+    EXPECT_TRUE(graph) << why;
+    return graph;
+  };
+  void *z = alloc(kCount * 4);
+  ASSERT_EQ(s->copy(z, ones.data(), kCount * 4, true, why), TSR_SUCCESS);
+  for (auto graph : {make(z), make(ones.data())}) { // the second reads the host, so it is not recorded
+    ASSERT_EQ(s->fill(y, 1, kCount * 4, true, why), TSR_SUCCESS);
+    for (int i = 0; i < 3; ++i)
+      ASSERT_EQ(s->replay(graph, why), TSR_SUCCESS) << why;
+    EXPECT_EQ(read(*s, y, kCount), std::vector<float>(kCount, 6.0f));
+    ASSERT_EQ(s->replay(graph, why), TSR_SUCCESS);
+    graph.reset();                                           // the stream keeps it
+    ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_SUCCESS); // the replay reads `ones`
+  }
+}
+
+TEST_F(CudaBackend, FailedHostCallsDropWhatFollows) {
+  auto s = stream(), other = stream();
+  auto event = context->createEvent(why);
+  std::shared_ptr<DeviceEvent> shared = std::move(event);
+  void *x = alloc(4);
+  float value = 5, next = 7, found = 0;
+  std::atomic<bool> go{false};
+  ASSERT_EQ(s->copy(x, &value, 4, true, why), TSR_SUCCESS);
+  ASSERT_EQ(s->callHost(
+                [&](std::string &text) {
+                  while (!go)
+                    std::this_thread::yield();
+                  text = "rank 3 is missing";
+                  return TSR_ETIMEOUT;
+                },
+                why),
+            TSR_SUCCESS);
+  ASSERT_EQ(s->copy(x, &next, 4, false, why), TSR_SUCCESS); // held, then dropped
+  ASSERT_EQ(s->record(shared, why), TSR_SUCCESS);
+  EXPECT_FALSE(shared->isDone());
+  ASSERT_EQ(other->wait(shared, why), TSR_SUCCESS); // held in the other stream, too
+  ASSERT_EQ(other->copy(&found, x, 4, false, why), TSR_SUCCESS);
+  EXPECT_EQ(s->synchronize(1000000, why), TSR_ETIMEOUT);
+  EXPECT_EQ(s->query(why), TSR_NOT_READY);
+  go = true;
+  EXPECT_EQ(other->synchronize(UINT64_MAX, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(found, 5.0f);
+  EXPECT_EQ(s->synchronize(UINT64_MAX, why), TSR_ETIMEOUT);
+  EXPECT_EQ(why, "rank 3 is missing");
+  EXPECT_EQ(s->copy(x, &next, 4, true, why), TSR_SUCCESS) << why; // it was reported
+  EXPECT_EQ(read(*s, x, 1)[0], 7.0f);
+}
+
+TEST_F(CudaBackend, NativeStreamsTakeNoHostCalls) {
+  auto s = stream();
+  const char *api = nullptr;
+  void *handle = nullptr;
+  ASSERT_EQ(s->native(api, handle, why), TSR_SUCCESS);
+  EXPECT_STREQ(api, "cuda");
+  EXPECT_TRUE(handle);
+  EXPECT_EQ(s->callHost([](std::string &) { return TSR_SUCCESS; }, why), TSR_UNIMPLEMENTED);
+}
+
+TEST_F(CudaBackend, EventsHaveTimes) {
+  auto s = stream();
+  std::shared_ptr<DeviceEvent> a = context->createEvent(why), b = context->createEvent(why);
+  int64_t first = 0, second = 0;
+  EXPECT_EQ(a->timestamp(first), TSR_EINVAL);
+  const int64_t before = Activities::now();
+  ASSERT_EQ(s->record(a, why), TSR_SUCCESS);
+  ASSERT_EQ(s->record(b, why), TSR_SUCCESS);
+  b->wait();
+  ASSERT_EQ(a->timestamp(first), TSR_SUCCESS);
+  ASSERT_EQ(b->timestamp(second), TSR_SUCCESS);
+  EXPECT_LE(before - 1'000'000, first);
+  EXPECT_LE(first, second);
+  EXPECT_LE(second, Activities::now() + 1'000'000);
+}
+
+TEST_F(CudaBackend, ReportsActivities) {
+  auto s = stream();
+  auto kernel = axpy();
+  void *x = alloc(400), *y = alloc(400);
+  std::vector<std::string> seen;
+  context->tagActivities({7, 9});
+  ASSERT_EQ(context->reportActivities(
+                [&](const tsr_be_activity_t &a) {
+                  seen.push_back(std::to_string(a.kind) + " " + a.name + " " + std::to_string(a.bytes) + " " +
+                                 std::to_string(a.programs) + " " + std::to_string(a.tag[0]));
+                  EXPECT_LE(a.begin_ns, a.end_ns);
+                },
+                why),
+            TSR_SUCCESS);
+  ASSERT_EQ(s->fill(x, 0, 400, false, why), TSR_SUCCESS);
+  ASSERT_EQ(s->fill(y, 0, 300, false, why), TSR_SUCCESS);
+  ASSERT_EQ(s->launch(kernel, axpyValues(x, y, 1, 75).data(), {2, 1, 1}, why), TSR_SUCCESS);
+  ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_SUCCESS);
+  ASSERT_EQ(context->reportActivities(nullptr, why), TSR_SUCCESS);
+  EXPECT_THAT(seen, testing::ElementsAre("2  400 0 7", "2  300 0 7", "0 axpy 0 2 7"));
+}
+
+// ---- Limits and failures ----
+
+TEST_F(CudaBackend, RefusesWhatTheDeviceCannotRun) {
+  KernelSpec spec = axpySpec();
+  spec.name = "tsr_kernel_missing";
+  refused(spec, "kernel missing: the image has no kernel tsr_kernel_missing");
+  spec = axpySpec();
+  spec.block[0] = 2048;
+  refused(spec, "kernel axpy: it has 2048 threads in a block, ptx:sm_80 takes 64 of this kernel, whose "
+                "threads have 32 registers each");
+  spec = axpySpec();
+  spec.sharedBytes = spec.dynamicSharedBytes = 200 << 10;
+  refused(spec, "it needs 204800 bytes of shared memory, ptx:sm_80 has 166912");
+  spec = axpySpec();
+  spec.cluster[0] = 2;
+  refused(spec, "its programs form clusters, which ptx:sm_80 does not have");
+  spec = axpySpec();
+  spec.arguments[3].offset = 8000;
+  refused(spec, "it has 8008 bytes of parameters, ptx:sm_80 takes 4096");
+  shimOf().configure("residents=0");
+  refused(axpySpec(),
+          "no block of 64 threads with 32 registers each and 0 bytes of shared memory fits on a unit");
+  shimOf().configure("");
+  auto s = stream();
+  EXPECT_EQ(s->launch(axpy(), axpyValues(nullptr, nullptr, 1, 0).data(), {1, 70000, 1}, why), TSR_EINVAL);
+  EXPECT_THAT(
+      why, HasSubstr("kernel axpy: 70000 programs along axis y of the grid; ptx:sm_80 takes at most 65535"));
+}
+
+TEST_F(CudaBackend, ShowsTheLogOfTheAssembler) {
+  shimOf().configure("jit=fails");
+  EXPECT_FALSE(load());
+  EXPECT_THAT(why, HasSubstr("cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX"));
+  EXPECT_THAT(why, HasSubstr("line 7; error : planted"));
+  shimOf().configure("");
+  const std::string newer = ".version 9.0\n.target sm_80\n", other = ".version 8.0\n.target sm_90\n";
+  EXPECT_FALSE(context->loadModule({TSR_IMAGE_PTX, newer.data(), newer.size(), "x", nullptr}, why));
+  EXPECT_THAT(why, HasSubstr("Unsupported .version 9.0; current version is '8.4'"));
+  EXPECT_FALSE(context->loadModule({TSR_IMAGE_PTX, other.data(), other.size(), "x", nullptr}, why));
+  EXPECT_THAT(why, HasSubstr("'sm_90' cannot be compiled"));
+  EXPECT_FALSE(context->loadModule({TSR_IMAGE_HSACO, other.data(), other.size(), "x", nullptr}, why));
+  EXPECT_THAT(why, HasSubstr("backend ptx loads no images of this format"));
+}
+
+TEST_F(CudaBackend, FreesIdleMemoryBeforeItGivesUp) {
+  void *large = alloc(3 << 20), *p = nullptr;
+  ASSERT_EQ(context->free(large, why), TSR_SUCCESS);
+  EXPECT_GE(context->memoryUse().pooled, 3u << 20);
+  shimOf().configure("oom=1"); // the first try; the second has what was idle
+  EXPECT_EQ(context->alloc(5 << 20, TSR_MEM_DEVICE, &p, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(context->memoryUse().pooled, 0u);
+  EXPECT_EQ(context->alloc(size_t{1} << 42, TSR_MEM_DEVICE, &p, why), TSR_EOOM);
+  EXPECT_THAT(
+      why,
+      HasSubstr(
+          "cannot get 4398046511104 bytes: cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY: out of memory"));
+  EXPECT_EQ(context->alloc(4, TSR_MEM_MANAGED, &p, why), TSR_UNIMPLEMENTED);
+  int local = 0;
+  EXPECT_EQ(context->free(&local, why), TSR_EINVAL);
+}
+
+TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
+  {
+    auto s = stream();
+    auto kernel = axpy();
+    std::shared_ptr<DeviceEvent> event = context->createEvent(why);
+    void *x = alloc(400);
+    shimOf().configure("lost=1");
+    ASSERT_EQ(s->launch(kernel, axpyValues(x, x, 1, 100).data(), {2, 1, 1}, why), TSR_SUCCESS);
+    ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_EDEVICE);
+    EXPECT_THAT(why, HasSubstr("the device failed and the context cannot be used any more: cu"));
+    EXPECT_THAT(why,
+                HasSubstr("Synchronize failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"));
+    const std::string first = why;
+    EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_EDEVICE);
+    EXPECT_EQ(why, first);
+    EXPECT_EQ(s->record(event, why), TSR_EDEVICE);
+    EXPECT_TRUE(s->isIdle());
+    void *p = nullptr;
+    EXPECT_EQ(context->alloc(8 << 20, TSR_MEM_DEVICE, &p, why), TSR_EDEVICE);
+  }
+  context.reset();
+  open(); // a new context works
+  auto s = stream();
+  void *x = alloc(4);
+  EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_SUCCESS) << why;
+}
+
+TEST_F(CudaBackend, ThreadsShareStreamsAndMemory) {
+  auto s = stream();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t)
+    threads.emplace_back([&, t] {
+      std::string text;
+      auto own = context->createStream(text);
+      for (int i = 0; i < 20; ++i) {
+        void *p = nullptr;
+        ASSERT_EQ(context->alloc(1000, TSR_MEM_DEVICE, &p, text), TSR_SUCCESS);
+        std::vector<unsigned char> found(1000);
+        DeviceStream &used = i % 2 ? *own : *s;
+        std::shared_ptr<DeviceEvent> event = context->createEvent(text);
+        EXPECT_EQ(used.fill(p, static_cast<uint8_t>(t), 1000, false, text), TSR_SUCCESS);
+        EXPECT_EQ(used.record(event, text), TSR_SUCCESS);
+        EXPECT_EQ(own->wait(event, text), TSR_SUCCESS);
+        EXPECT_EQ(own->copy(found.data(), p, 1000, true, text), TSR_SUCCESS);
+        EXPECT_EQ(found, std::vector<unsigned char>(1000, static_cast<unsigned char>(t)));
+        EXPECT_EQ(context->free(p, text), TSR_SUCCESS);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+} // namespace
+} // namespace tessera
