@@ -18,10 +18,13 @@ const shim::Shim &shimOf() {
   return shim;
 }
 
+/// The devices are found once, by the first test.
+constexpr const char *kDevices = "devices=2";
+
 class CudaBackend : public testing::Test {
 protected:
   void SetUp() override {
-    shimOf().configure("");
+    shimOf().configure(kDevices);
     open();
   }
   void TearDown() override {
@@ -80,7 +83,7 @@ protected:
 constexpr size_t kCount = 1000;
 
 TEST_F(CudaBackend, DescribesItsDevice) {
-  ASSERT_EQ(backend.deviceCount(), 1);
+  ASSERT_EQ(backend.deviceCount(), 2);
   const DeviceInfo &info = *backend.deviceInfo(0, why);
   EXPECT_EQ(info.arch, "ptx:sm_80");
   EXPECT_EQ(info.maxSharedBytes, 163u << 10);
@@ -327,7 +330,7 @@ TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
     ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_EDEVICE);
     EXPECT_THAT(why, HasSubstr("the device failed and the context cannot be used any more: cu"));
     EXPECT_THAT(why,
-                HasSubstr("Synchronize failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"));
+                HasSubstr(" failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"));
     const std::string first = why;
     EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_EDEVICE);
     EXPECT_EQ(why, first);
@@ -341,6 +344,36 @@ TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
   auto s = stream();
   void *x = alloc(4);
   EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_SUCCESS) << why;
+}
+
+TEST_F(CudaBackend, PeersAccessEachOther) {
+  auto other = backend.createContext(1, nullptr, why);
+  ASSERT_TRUE(other) << why;
+  void *here = alloc(400), *there = nullptr;
+  ASSERT_EQ(other->alloc(400, TSR_MEM_DEVICE, &there, why), TSR_SUCCESS);
+  for (int i = 0; i < 2; ++i) // the second time it is enabled already
+    ASSERT_EQ(context->enablePeer(*other, why), TSR_SUCCESS) << why;
+  ASSERT_EQ(context->enablePeer(*context, why), TSR_SUCCESS);
+  {
+    auto theirs = other->createStream(why), s = stream();
+    ASSERT_EQ(theirs->fill(there, 0x40, 400, true, why), TSR_SUCCESS);
+    ASSERT_EQ(s->copy(here, there, 400, false, why), TSR_SUCCESS) << why;
+    EXPECT_EQ(read(*s, here, 100), std::vector<float>(100, std::bit_cast<float>(0x40404040)));
+  }
+  ASSERT_EQ(other->free(there, why), TSR_SUCCESS);
+}
+
+TEST_F(CudaBackend, PinnedMemoryIsSeenByBoth) {
+  auto s = stream();
+  void *pinned = nullptr, *x = alloc(4000);
+  ASSERT_EQ(context->alloc(4000, TSR_MEM_PINNED_HOST, &pinned, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(context->available(static_cast<char *>(pinned) + 1000), 3000u);
+  std::fill_n(static_cast<float *>(pinned), 1000, 3.0f);
+  ASSERT_EQ(s->fill(x, 0, 4000, false, why), TSR_SUCCESS);
+  ASSERT_EQ(s->launch(axpy(), axpyValues(pinned, x, 2.0f, 1000).data(), {16, 1, 1}, why), TSR_SUCCESS) << why;
+  ASSERT_EQ(s->copy(pinned, x, 4000, true, why), TSR_SUCCESS);
+  EXPECT_EQ(static_cast<float *>(pinned)[999], 6.0f);
+  ASSERT_EQ(context->free(pinned, why), TSR_SUCCESS);
 }
 
 TEST_F(CudaBackend, ThreadsShareStreamsAndMemory) {
