@@ -82,11 +82,11 @@ def scope_of(function: types.FunctionType, frame: types.FrameType | None) -> dic
 
 
 # Held across forks: the child of a fork waits for ever for a module that another thread of its parent was importing.
-_importing = _thread.RLock()
+_importing: Any = getattr(_thread, "RLock")()  # threading would be imported with the package
 os.register_at_fork(before=_importing.acquire, after_in_parent=_importing.release, after_in_child=_importing.release)
 
 
-def modules() -> tuple[types.ModuleType, types.ModuleType]:
+def modules() -> tuple[Any, Any]:
     """What only compilations need."""
     with _importing:
         import linecache
@@ -100,7 +100,7 @@ def _def_line(lines: list[str], start: int) -> int:
     try:
         for token in tokenize.generate_tokens(iter(lines[start - 1:]).__next__):
             if token.type == tokenize.NAME and token.string == "def":
-                return start - 1 + token.start[0]
+                return start - 1 + int(token.start[0])
     except (tokenize.TokenError, SyntaxError, StopIteration):
         pass  # the compiler's parser says what is wrong
     return start

@@ -234,7 +234,7 @@ def tuning(it: Tuning) -> str:
              one.reason) for one in it[:100]]
     parts = [_table(("kernel", "sizes", "choice", "why"), rows)]
     for one in it[:100]:
-        measured = [(_configuration(m.configuration), f"{m.gain:.3f}", m.pairs) for m in sorted(one.measured, key=lambda m: -m.gain)]
+        measured = [(_configuration(m.configuration), f"{m.gain:.3f}", m.pairs) for m in sorted(one.measured, key=lambda m: -float(m.gain))]
         out = [(configuration, what, reason) for what, found in (("wrong", one.wrong), ("illegal", one.illegal))
                for configuration, reason in found]
         body = _table(("configuration", "times as fast as the default", "pairs"), measured[:100])

@@ -1,6 +1,7 @@
 """How the progress of a tuning is shown: a line on a terminal, a bar in a notebook, or what a function makes of it."""
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -46,8 +47,7 @@ def _notebook() -> Any:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
-    import IPython.display  # type: ignore[import-not-found, unused-ignore]
-    return IPython.display
+    return importlib.import_module("IPython.display")
 
 
 @contextmanager

@@ -29,10 +29,11 @@ __all__ = ["Choice", "Database", "Measured", "Progress", "Report", "Tuned", "Tun
 Configuration = dict[str, int]
 _MOST_SIZES = 1000
 # The class of an error of the tuner, by the begin of its code.
-_CLASSES = (("E_OUT_OF_MEMORY", _errors.OutOfMemoryError), ("E_NO_", _errors.BackendError), ("E_BACKEND_", _errors.BackendError),
-            ("E_UNIMPLEMENTED", _errors.UnsupportedError), ("E_TUNE_DATABASE", Error), ("E_TUNE_DEFAULT", CompileError),
-            ("E_ASSERT", _errors.DeviceError), ("E_EMU_", _errors.DeviceError), ("E_INTERNAL", Error), ("E_FILE_", Error),
-            ("TSR_", Error), ("E_", ArgumentError))
+_CLASSES: tuple[tuple[str, type[Error]], ...] = (
+    ("E_OUT_OF_MEMORY", _errors.OutOfMemoryError), ("E_NO_", _errors.BackendError), ("E_BACKEND_", _errors.BackendError),
+    ("E_UNIMPLEMENTED", _errors.UnsupportedError), ("E_TUNE_DATABASE", Error), ("E_TUNE_DEFAULT", CompileError),
+    ("E_ASSERT", _errors.DeviceError), ("E_EMU_", _errors.DeviceError), ("E_INTERNAL", Error), ("E_FILE_", Error), ("TSR_", Error),
+    ("E_", ArgumentError))
 
 
 class Progress(NamedTuple):
