@@ -64,14 +64,21 @@ static std::string check(KernelOp kernel, const Product &p) {
     return "a block of 1 to 4096 rows and columns";
   const auto batch = static_cast<int64_t>(kernel.getGrid().size()) - p.hasColumns - p.hasRows;
   if (batch < 0 || batch != static_cast<int64_t>(p.batchA.size())) return "a grid of batch, columns and rows";
-  auto operand = [&](int64_t argument, ArrayRef<int64_t> axes) {
+  auto operand = [&](int64_t argument, ArrayRef<int64_t> axes, Type element) {
     ViewType type = view(argument);
-    return type && argument > 0 && type.getElementType() == product.getElementType() && type.getRank() >= 2 &&
+    return type && argument > 0 && type.getElementType() == element && type.getRank() >= 2 &&
            static_cast<int64_t>(axes.size()) == batch &&
            llvm::all_of(axes, [&](int64_t d) { return d >= -1 && d < type.getRank() - 2; });
   };
-  if (!operand(p.a, p.batchA) || !operand(p.b, p.batchB) || (p.c != -1 && !operand(p.c, p.batchC)))
-    return "operands that are tensors of the product's element type, with axes for the batch";
+  // Narrow operands are summed in f32 or i32.
+  Type sum = product.getElementType(), factor = view(p.a) ? view(p.a).getElementType() : sum;
+  const bool isNarrow = factor.getIntOrFloatBitWidth() < 32 &&
+                        (isa<FloatType>(factor) ? sum.isF32() : factor.isInteger(8) && sum.isInteger(32));
+  if (factor != sum && !isNarrow) return "operands of a dtype that it is summed in";
+  if (!operand(p.a, p.batchA, factor) || !operand(p.b, p.batchB, factor) ||
+      (p.c != -1 && !operand(p.c, p.batchC, sum)))
+    return "operands that are tensors of one element type, and a result of the product's, with axes for the "
+           "batch";
   return {};
 }
 

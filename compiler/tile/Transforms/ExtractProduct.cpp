@@ -11,6 +11,7 @@
 // The loop's range must be the whole contraction, and the blocks those of the grid, whose last axis becomes
 // that of the rows: consecutive programs then share columns of B. It runs before bounds become explicit,
 // while the loop still has its plain form. Products that do not match keep their loop.
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Product.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "numerics/DType.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TILEEXTRACTPRODUCT
@@ -33,6 +35,12 @@ constexpr size_t kMostBatchAxes = 6;
 /// A block of results waits in scratch for the epilogue.
 constexpr int64_t kMostBlockElements = 1 << 16;
 
+/// The dtype that a body sums products in.
+DType sumOf(DType operand) {
+  if (info(operand).bits >= 32) return operand;
+  return isFloat(operand) ? DType::F32 : DType::I32;
+}
+
 /// Where one axis of an operand is read: from `step` times the program's position on a grid axis on, or from
 /// 0.
 struct Position {
@@ -47,11 +55,11 @@ public:
   bool match(scf::ForOp loop);
 
   Product product;
-  int64_t rowAxis = -1, columnAxis = -1; // of the grid; -1: none
-  SmallVector<int64_t> batchAxes;        // of the grid
-  Value row, column;                     // the start of the program's block
-  DType dtype = DType::F32;
-  StringAttr rows, columns; // extents of the result
+  int64_t rowAxis = -1, columnAxis = -1;      // of the grid; -1: none
+  SmallVector<int64_t> batchAxes;             // of the grid
+  Value row, column;                          // the start of the program's block
+  DType dtype = DType::F32, sum = DType::F32; // of the operands, and of the product
+  StringAttr rows, columns;                   // extents of the result
   int64_t staticRows = 0, staticColumns = 0;
 
 private:
@@ -157,13 +165,14 @@ bool Matcher::match(scf::ForOp loop) {
   if (!isTile(loop.getResult(0))) return false;
   auto mma = loop.getBody()->getTerminator()->getOperand(0).getDefiningOp<MmaOp>();
   if (!mma || mma->getBlock() != loop.getBody() || mma.getAcc() != loop.getRegionIterArg(0) ||
-      !loop.getRegionIterArg(0).hasOneUse() || !mma.getResult().hasOneUse() || !mma.getLimits().empty())
+      !loop.getRegionIterArg(0).hasOneUse() || !mma.getResult().hasOneUse() || !mma.getLimits().empty() ||
+      mma.getIsUnsigned())
     return false;
   Value zero = loop.getInitArgs()[0];
   while (auto broadcast = zero.getDefiningOp<BroadcastOp>())
     zero = broadcast.getInput();
   // -0 would change the sign of a sum of zeros.
-  if (!matchPattern(zero, m_PosZeroFloat())) return false;
+  if (!matchPattern(zero, m_PosZeroFloat()) && !matchPattern(zero, m_Zero())) return false;
   Value k = loop.getInductionVar();
   auto a = operand(mma.getA(), mma.getTransA(), true, k), b = operand(mma.getB(), mma.getTransB(), false, k);
   if (!a || !b || a->load->getBlock() != loop.getBody() || b->load->getBlock() != loop.getBody())
@@ -186,8 +195,9 @@ bool Matcher::match(scf::ForOp loop) {
   columns = cast<StringAttr>(b->param.getDims()[b->outer]);
   staticRows = cast<ViewType>(a->load.getView().getType()).getShape()[a->outer];
   staticColumns = cast<ViewType>(b->load.getView().getType()).getShape()[b->outer];
-  dtype = *a->param.getDtype();
-  if (type.getElementType() != tileType(mma.getA()).getElementType()) return false;
+  dtype = *a->param.getDtype(), sum = sumOf(dtype);
+  if (b->param.getDtype() != dtype || type.getElementType() != elementTypeInValues(kernel_.getContext(), sum))
+    return false;
   std::optional<Position> atRow = position(row), atColumn = position(column);
   if (!atRow || !atColumn || !spansGrid(*atRow, rows, product.blockRows, rowAxis) ||
       !spansGrid(*atColumn, columns, product.blockColumns, columnAxis))
@@ -296,7 +306,7 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
     auto type = tileType(loop.getResult(0));
     auto view = ViewType::get(context, {match.staticRows, match.staticColumns}, type.getElementType());
     Value product = kernel.getBody().front().insertArgument(0u, view, loop.getLoc());
-    auto param = ParamAttr::get(context, b.getStringAttr("ts.product"), ParamKind::Tensor, match.dtype,
+    auto param = ParamAttr::get(context, b.getStringAttr("ts.product"), ParamKind::Tensor, match.sum,
                                 Access::Read, b.getArrayAttr({match.rows, match.columns}),
                                 b.getStrArrayAttr({std::to_string(match.product.blockColumns), "1"}),
                                 Attribute(), DictionaryAttr());

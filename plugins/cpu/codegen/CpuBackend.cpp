@@ -31,7 +31,8 @@ public:
     capabilities_.collapsesAxes = true;
     capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
-    if (!cpu_.productLevel.empty()) capabilities_.products = {DType::F32, DType::F64};
+    for (const auto &[dtype, body] : cpu_.productBodies)
+      capabilities_.products.push_back(dtype);
     if (!cpu_.isOther) capabilities_.narrowProducts = {DType::I16}; // pmaddwd, of every x86-64
   }
 
@@ -73,7 +74,11 @@ public:
   void addLoweringPasses(OpPassManager &pm) const override {
     // Private tables are placed after the tiles in scratch, so the tiles' offsets must be final.
     pm.addNestedPass<tile::KernelOp>(createCpuPrivatize());
-    pm.addPass(createCpuLowerTile({name_}));
+    CpuLowerTileOptions lower;
+    lower.targetName = name_;
+    for (const auto &[dtype, body] : cpu_.productBodies)
+      lower.bodies.push_back((llvm::StringRef(tessera::name(dtype)) + "=" + body).str());
+    pm.addPass(createCpuLowerTile(lower));
     pm.addPass(createTargetLimitSize()); // before anything expands further
     pm.addPass(createCpuOutline());
     // Needs no canonicalizer: operations are folded when they are created. Functions expand after tiles have

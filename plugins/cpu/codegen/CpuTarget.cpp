@@ -127,6 +127,8 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   out.vectorRegisters = avx512 ? 32 : 16;
   for (const product::Archive &archive : product::archives())
     if (out.productLevel.empty() && info->checkFeatures(archive.features)) out.productLevel = archive.level;
+  for (const product::BodyRow &body : product::bodies())
+    if (info->checkFeatures(body.features)) out.productBodies.try_emplace(body.dtype, body.name);
   return out;
 }
 

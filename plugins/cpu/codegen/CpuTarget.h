@@ -6,6 +6,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,13 @@ namespace tessera::cpu {
 struct CpuTarget {
   std::string triple, cpu, features;
   bool isHost = false;
-  bool isOther = false;              // a machine named by its triple, for which this backend makes no images
-  std::string productLevel;          // instruction level of the bodies of products; empty: there are none
-  bool hasFma = false;               // also: converts f16 in one instruction
-  int64_t vectorBytes = 16;          // widest vector register worth using
-  int64_t vectorRegisters = 16;      // of that width
-  std::vector<std::string> required; // features of sdk/schema/cpu_features.def that the code may use
+  bool isOther = false;     // a machine named by its triple, for which this backend makes no images
+  std::string productLevel; // instruction level of the bodies of products; empty: there are none
+  std::map<DType, std::string> productBodies; // by the operands' dtype
+  bool hasFma = false;                        // also: converts f16 in one instruction
+  int64_t vectorBytes = 16;                   // widest vector register worth using
+  int64_t vectorRegisters = 16;               // of that width
+  std::vector<std::string> required;          // features of sdk/schema/cpu_features.def that the code may use
 };
 
 /// Returns the CPU `name`: "" or "native" (the host, detected at run time), or a name LLVM knows for x86-64

@@ -36,9 +36,17 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
   }
 
 private:
+  std::string bodyOf(tile::KernelOp kernel, const tile::Product &product) {
+    auto param = cast<tile::ParamAttr>(kernel.getParams()[static_cast<unsigned>(product.a)]);
+    const StringRef dtype = name(*param.getDtype());
+    for (StringRef row : bodies)
+      if (row.split('=').first == dtype) return row.split('=').second.str();
+    return dtype.str();
+  }
+
   /// The scratch of the epilogue comes first, that of the body after it.
-  static FailureOr<func::FuncOp> lowerProduct(tile::KernelOp kernel, const tile::Product &product,
-                                              KernelMetadata &metadata) {
+  FailureOr<func::FuncOp> lowerProduct(tile::KernelOp kernel, const tile::Product &product,
+                                       KernelMetadata &metadata) {
     const int64_t vectorBytes = *kernel.getVectorBytes();
     const auto own = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(metadata.scratchBytes), 64));
     func::FuncOp epilogue;
@@ -51,7 +59,7 @@ private:
     }
     Type element = cast<tile::ViewType>(kernel.getArgumentTypes()[0]).getElementType();
     metadata.scratchBytes = own + productScratch(product, element);
-    return KernelLowering(kernel, vectorBytes).lowerProduct(product, epilogue, own);
+    return KernelLowering(kernel, vectorBytes).lowerProduct(product, bodyOf(kernel, product), epilogue, own);
   }
 };
 

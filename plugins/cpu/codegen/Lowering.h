@@ -33,10 +33,10 @@ public:
 
   /// Emits the function before the kernel op. Fails with a diagnostic on operations that cannot be lowered.
   mlir::FailureOr<mlir::func::FuncOp> lower(llvm::StringRef symbol);
-  /// The same for the entry of a kernel with a product: it calls the product's body. `epilogue` is the
-  /// function of the kernel; null if the body stores the results.
-  mlir::FailureOr<mlir::func::FuncOp> lowerProduct(const tile::Product &, mlir::func::FuncOp epilogue,
-                                                   int64_t epilogueScratch);
+  /// The same for the entry of a kernel with a product: it calls the product's body, which is called
+  /// `body`. `epilogue` is the function of the kernel; null if the body stores the results.
+  mlir::FailureOr<mlir::func::FuncOp> lowerProduct(const tile::Product &, llvm::StringRef body,
+                                                   mlir::func::FuncOp epilogue, int64_t epilogueScratch);
 
 private:
   // Lowering.cpp: the frame of the function. A program is one thread: effects that must happen once need no

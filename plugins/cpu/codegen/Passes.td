@@ -18,7 +18,9 @@ def CpuLowerTile : Pass<"cpu-lower-tile", "::mlir::ModuleOp"> {
     Every `tile.kernel` becomes a `func.func` of its name with its metadata as the attribute `target.metadata`. Needs the
     vector width that `tile-vectorize` chose. Graph functions, which only the host needs, are removed.
   }];
-  let options = [Option<"targetName", "target", "std::string", "\"cpu\"", "the target's name in the metadata">];
+  let options = [
+    Option<"targetName", "target", "std::string", "\"cpu\"", "the target's name in the metadata">,
+    ListOption<"bodies", "bodies", "std::string", "DTYPE=BODY: the bodies of products (default: of the dtype's name)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }

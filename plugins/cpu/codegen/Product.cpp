@@ -27,23 +27,22 @@ int64_t productScratch(const tile::Product &product, Type element) {
   return total;
 }
 
-/// Declares a body: tsr.p.DTYPE.AB, where n is an operand as it is and t a transposed one.
+/// Declares a body: tsr.p.NAME.AB, where n is an operand as it is and t a transposed one.
 static func::FuncOp declareBody(OpBuilder &b, Location loc, ModuleOp module, const tile::Product &p,
-                                DType dtype) {
-  const std::string name =
-      "tsr.p." + std::string(tessera::name(dtype)) + "." + (p.transA ? "t" : "n") + (p.transB ? "t" : "n");
+                                StringRef body) {
+  const std::string name = ("tsr.p." + body + "." + (p.transA ? "t" : "n") + (p.transB ? "t" : "n")).str();
   if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-  auto body =
+  auto function =
       func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
-  body.setPrivate();
-  return body;
+  function.setPrivate();
+  return function;
 }
 
-FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &product, func::FuncOp epilogue,
-                                                     int64_t epilogueScratch) {
+FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &product, StringRef name,
+                                                     func::FuncOp epilogue, int64_t epilogueScratch) {
   beginFunction(entrySymbol(kernel_.getName()));
   // No launch passes the product, which is the first argument.
   Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -112,8 +111,7 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
   }
   set(offsetof(Problem, epilogueScratch), constant(epilogueScratch));
   auto module = function_->getParentOfType<ModuleOp>();
-  func::FuncOp body =
-      declareBody(b_, b_.getLoc(), module, product, *kernel_.getParam(kernel_.getArgument(0)).getDtype());
+  func::FuncOp body = declareBody(b_, b_.getLoc(), module, product, name);
   func::CallOp::create(
       b_, body,
       ValueRange{problem, function_.getArgument(1), function_.getArgument(2), function_.getArgument(3)});

@@ -24,4 +24,17 @@ std::span<const Archive> archives() {
   return all;
 }
 
+std::span<const BodyRow> bodies() {
+  static constexpr std::array all = {
+      BodyRow{DType::F32, "f32", TESSERA_V3},
+      BodyRow{DType::F64, "f64", TESSERA_V3},
+      BodyRow{DType::BF16, "bf16.dot", TESSERA_V4 ",+avx512bf16"},
+      BodyRow{DType::BF16, "bf16", TESSERA_V3},
+      BodyRow{DType::F16, "f16", TESSERA_V3},
+      BodyRow{DType::I8, "i8.dot", TESSERA_V4 ",+avx512vnni"},
+      BodyRow{DType::I8, "i8", TESSERA_V3},
+  };
+  return all;
+}
+
 } // namespace tessera::cpu::product

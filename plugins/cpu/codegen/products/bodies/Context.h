@@ -31,8 +31,9 @@ using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T
                              int64_t strideC, int64_t last, int64_t fresh);
 template <class T> using MicroKernels = MicroKernel<T>[kMaxVectors][kMaxRows];
 
-/// The operands at one batch index. Lives for one call of a body.
-template <class T> class Context {
+/// The operands at one batch index: elements of In, whose products are summed in T. Lives for one call of a
+/// body.
+template <class T, class In = T> class Context {
 public:
   Context(const Problem &problem, uint8_t *scratch) : p(problem), epilogueScratch_(scratch) {
     scratch += problem.epilogueScratch;
@@ -43,7 +44,7 @@ public:
 
   void enter(int64_t batch) {
     batch_ = batch;
-    a = static_cast<const T *>(p.a), b = static_cast<const T *>(p.b), c = static_cast<T *>(p.c);
+    a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
       const int64_t at = batch % p.batchExtent[axis];
       at_[axis] = at;
@@ -77,7 +78,7 @@ public:
   }
 
   const Problem &p;
-  const T *a = nullptr, *b = nullptr;
+  const In *a = nullptr, *b = nullptr;
   T *c = nullptr;               // null: the epilogue stores
   T *panel, *rowsOfA, *results; // in scratch
 

@@ -8,7 +8,7 @@
 namespace tessera::cpu::product {
 namespace {
 
-template <class T, bool TransposedA> class Skinny {
+template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> class Skinny {
   static constexpr int kLines =
       kMaxVectors == 4 ? 8 : 4; // rows of B at once, whose vectors fill half of the registers
   static constexpr int kVectors = 2;
@@ -19,14 +19,14 @@ public:
   static bool takes(const Problem &p) {
     return p.rows <= kMostRows && p.rows <= p.blockRows && p.depth > 0 &&
            p.rows * p.blockColumns * int64_t(sizeof(T)) <= kPanelBytes &&
-           p.columns * p.depth * int64_t(sizeof(T)) > kFarBytes;
+           p.columns * p.depth * int64_t(sizeof(In)) > kFarBytes;
   }
 
   /// Are the rows of B that a run reads long enough? More than 16 rows use them so often that blocks in
   /// registers are faster.
   static bool takes(const Problem &p, const Run &run) { return run.columnBlocks >= 4 || p.rows <= 16; }
 
-  explicit Skinny(Context<T> &x) : x_(x), p_(x.p) {}
+  explicit Skinny(Context<T, In> &x) : x_(x), p_(x.p) {}
 
   void run(const Run &run) {
     const int64_t bytes = p_.rows * p_.blockColumns * int64_t(sizeof(T));
@@ -43,7 +43,8 @@ private:
       T a[kMostRows * Lines];
       for (int64_t r = 0; r < p_.rows; ++r)
         for (int i = 0; i < Lines; ++i)
-          a[r * Lines + i] = TransposedA ? x_.a[(k + i) * p_.strideA + r] : x_.a[r * p_.strideA + k + i];
+          a[r * Lines + i] =
+              Widen::one(TransposedA ? x_.a[(k + i) * p_.strideA + r] : x_.a[r * p_.strideA + k + i]);
       for (int64_t i = 0; i < count; ++i) {
         const int64_t c0 = start + i * p_.blockColumns;
         lines<Lines>(a, k, c0, least(p_.columns, c0 + p_.blockColumns), x_.panel + i * resultsOfBlock);
@@ -69,7 +70,7 @@ private:
 
   template <int Lines> void lines(const T *a, int64_t k, int64_t c0, int64_t c1, T *c) {
     constexpr int lanes = kLanes<T>;
-    const T *b = x_.b + k * p_.strideB + c0;
+    const In *b = x_.b + k * p_.strideB + c0;
     const int64_t strideC = p_.blockColumns, columns = c1 - c0,
                   ahead = k + 2 * Lines <= p_.depth ? Lines * p_.strideB : 0;
     int64_t j = 0;
@@ -81,17 +82,17 @@ private:
       for (int64_t r = 0; r < p_.rows; ++r) {
         T sum = c[r * strideC + j];
         for (int i = 0; i < Lines; ++i)
-          sum = __builtin_elementwise_fma(a[r * Lines + i], b[i * p_.strideB + j], sum);
+          sum = multiplyAdd(a[r * Lines + i], Widen::one(b[i * p_.strideB + j]), sum);
         c[r * strideC + j] = sum;
       }
   }
 
   template <int Lines, int Vectors>
-  [[gnu::always_inline]] void vectors(const T *a, const T *b, int64_t ahead, T *c, int64_t strideC) {
+  [[gnu::always_inline]] void vectors(const T *a, const In *b, int64_t ahead, T *c, int64_t strideC) {
     Vector<T> line[Lines][Vectors];
     for (int i = 0; i < Lines; ++i)
       for (int v = 0; v < Vectors; ++v) {
-        line[i][v] = load(b + i * p_.strideB + v * kLanes<T>);
+        line[i][v] = Widen::all(b + i * p_.strideB + v * kLanes<T>);
         __builtin_prefetch(b + i * p_.strideB + ahead + v * kLanes<T>, /*write=*/0, /*second-level cache*/ 2);
       }
     for (int64_t r = 0; r < p_.rows; ++r, a += Lines, c += strideC) {
@@ -101,14 +102,14 @@ private:
       for (int i = 0; i < Lines; ++i) {
         const Vector<T> all = a[i] - Vector<T>{};
         for (int v = 0; v < Vectors; ++v)
-          sum[v] = __builtin_elementwise_fma(all, line[i][v], sum[v]);
+          sum[v] = multiplyAdd(all, line[i][v], sum[v]);
       }
       for (int v = 0; v < Vectors; ++v)
         store(c + v * kLanes<T>, sum[v]);
     }
   }
 
-  Context<T> &x_;
+  Context<T, In> &x_;
   const Problem &p_;
 };
 

@@ -29,6 +29,19 @@ template <class T> inline Vector<T> load(const T *from) {
 }
 template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
 
+/// A fused multiply-add of floats; of integers, whose sums wrap, the same.
+template <class V> inline V multiplyAdd(V x, V y, V sum) {
+  if constexpr (__is_same(V, int32_t) || __is_same(V, Vector<int32_t>))
+    return V(x * y + sum);
+  else
+    return __builtin_elementwise_fma(x, y, sum);
+}
+
+template <class T> struct AsTheyAre {
+  static Vector<T> all(const T *from) { return load(from); }
+  static T one(T x) { return x; }
+};
+
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }

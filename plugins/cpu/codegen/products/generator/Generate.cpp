@@ -37,7 +37,7 @@ bool generate(const Level &level, const std::string &folder) {
   mlir::MLIRContext context;
   mlir::registerBuiltinDialectTranslation(context);
   mlir::registerLLVMDialectTranslation(context);
-  emit::LlvmTarget target{"x86_64-unknown-linux-gnu", level.cpu, level.features};
+  emit::LlvmTarget target{"x86_64-unknown-linux-gnu", level.cpu, ""};
   auto prepare = [width = std::to_string(level.vectorBytes * 8)](llvm::Module &ir) {
     for (llvm::Function &f : ir)
       if (!f.isDeclaration()) {
@@ -48,7 +48,8 @@ bool generate(const Level &level, const std::string &folder) {
   };
   target.prepare = prepare;
   target.passes = kPasses;
-  for (const Family &family : families()) {
+  for (const Family &family : families(level)) {
+    target.features = family.features;
     auto module = microKernels(context, level, family);
     if (!module) return false;
     auto object = emit::emitFile(*module, target, llvm::CodeGenFileType::ObjectFile);
@@ -56,7 +57,7 @@ bool generate(const Level &level, const std::string &folder) {
       llvm::errs() << "product-kernels: " << object.error().message << "\n";
       return false;
     }
-    const std::string name = std::string(family.dtype) + (family.transposed ? ".t" : ".n");
+    const std::string name = std::string(family.name) + (family.transposed ? ".t" : ".n");
     if (!write(folder + "/" + name + ".o", *object)) return false;
   }
   return true;

@@ -33,9 +33,22 @@ constexpr int64_t kUnroll = 2;
 // vectors, of narrow products, need more rows to keep the multipliers busy. bodies/Vectors.h has the same
 // numbers.
 constexpr int64_t kRowsV3[] = {6, 6}, kRowsV4[] = {16, 8, 6, 6};
-constexpr Level kLevels[] = {{"v3", "x86-64-v3", "", 32, kRowsV3}, {"v4", "x86-64-v4", "", 64, kRowsV4}};
+constexpr Level kLevels[] = {{"v3", "x86-64-v3", 32, kRowsV3}, {"v4", "x86-64-v4", 64, kRowsV4}};
 
-constexpr Family kFamilies[] = {{"f32", 4, false}, {"f32", 4, true}, {"f64", 8, false}, {"f64", 8, true}};
+/// A family of each level with vectors of at least so many bytes.
+struct Row {
+  const char *name;
+  Multiply multiply;
+  int64_t bytes, vectorBytes;
+  const char *features;
+};
+constexpr Row kFamilies[] = {
+    {"f32", Multiply::Fma, 4, 32, ""},
+    {"f64", Multiply::Fma, 8, 32, ""},
+    {"bf16.dot", Multiply::DotsOfBf16, 4, 64, "+avx512bf16"},
+    {"i16", Multiply::PairsOfI16, 4, 32, ""},
+    {"i8.dot", Multiply::QuadsOfBytes, 4, 64, "+avx512vnni"},
+};
 
 /// Emits one micro-kernel.
 class Emitter {
@@ -43,8 +56,14 @@ public:
   Emitter(ModuleOp module, const Level &level, const Family &family, int64_t rows, int64_t vectors)
       : b_(module.getLoc(), OpBuilder::atBlockEnd(module.getBody())), family_(family), rows_(rows),
         vectors_(vectors), lanes_(level.vectorBytes / family.bytes) {
-    element_ = family.bytes == 4 ? Type(b_.getF32Type()) : Type(b_.getF64Type());
-    vector_ = VectorType::get({lanes_}, element_);
+    const bool isFma = family.multiply == Multiply::Fma;
+    const bool isInteger =
+        family.multiply == Multiply::PairsOfI16 || family.multiply == Multiply::QuadsOfBytes;
+    Type f32 = b_.getF32Type(), i32 = b_.getI32Type();
+    Type sum = isInteger ? i32 : family.bytes == 4 ? f32 : Type(b_.getF64Type());
+    element_ = isFma ? sum : i32;
+    vector_ = VectorType::get({lanes_}, sum);
+    line_ = VectorType::get({lanes_}, element_);
     pointer_ = LLVM::LLVMPointerType::get(b_.getContext());
   }
 
@@ -59,7 +78,9 @@ public:
     c_ = in[5];
     auto inBytes = [&](Value stride) { return times(stride, integer(family_.bytes)); };
     strideA_ = multiples(inBytes(in[2]), family_.transposed ? 2 : rows_);
-    strideB_ = multiples(inBytes(in[4]), 4), strideC_ = multiples(inBytes(in[6]), rows_);
+    strideB_ = multiples(inBytes(in[4]), 4);
+    // Computed where C is read and again where it is written: in loops their registers are needed for A.
+    auto findRowsOfC = [&] { strideC_ = multiples(inBytes(in[6]), rows_); };
     mask_ = lanesBelow(in[7]);
     Value zero = integer(0);
     Value isFresh = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, in[8], zero);
@@ -68,16 +89,27 @@ public:
     {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(start.thenBlock());
-      scf::YieldOp::create(b_, SmallVector<Value>(types.size(), zeros()));
+      if (family_.multiply == Multiply::QuadsOfBytes) {
+        Value row = LLVM::IntToPtrOp::create(b_, pointer_, in[8]);
+        SmallVector<Value> first;
+        forBlock([&](int64_t, int64_t v) {
+          first.push_back(LLVM::LoadOp::create(b_, vector_, offset(row, v * lanes_), 4));
+        });
+        scf::YieldOp::create(b_, first);
+      } else {
+        scf::YieldOp::create(b_, SmallVector<Value>(types.size(), zeros(vector_)));
+      }
       b_.setInsertionPointToStart(start.elseBlock());
+      findRowsOfC();
       SmallVector<Value> loaded;
-      forBlock([&](int64_t r, int64_t v) { loaded.push_back(load(addressOfC(r, v), v)); });
+      forBlock([&](int64_t r, int64_t v) { loaded.push_back(load(vector_, addressOfC(r, v), v)); });
       scf::YieldOp::create(b_, loaded);
     }
     SmallVector<Value> state = {in[0], in[1], in[3]};
     llvm::append_range(state, start.getResults());
     loop(kUnroll, state);
     loop(1, state);
+    findRowsOfC();
     size_t i = 3;
     forBlock([&](int64_t r, int64_t v) { store(addressOfC(r, v), v, state[i++]); });
     func::ReturnOp::create(b_);
@@ -85,7 +117,7 @@ public:
 
 private:
   Value integer(int64_t n) { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); }
-  Value zeros() { return arith::ConstantOp::create(b_, b_.getZeroAttr(vector_)); }
+  Value zeros(VectorType type) { return arith::ConstantOp::create(b_, b_.getZeroAttr(type)); }
   Value plus(Value x, Value y) { return arith::AddIOp::create(b_, x, y); }
   Value times(Value x, Value y) { return arith::MulIOp::create(b_, x, y); }
   void forBlock(llvm::function_ref<void(int64_t, int64_t)> body) {
@@ -125,10 +157,10 @@ private:
   }
   Value addressOfC(int64_t r, int64_t v) { return offset(multiple(c_, strideC_, r), v * lanes_); }
   /// Only the last vector has columns that do not exist.
-  Value load(Value from, int64_t v) {
+  Value load(VectorType type, Value from, int64_t v) {
     const auto alignment = static_cast<unsigned>(family_.bytes);
-    if (v + 1 < vectors_) return LLVM::LoadOp::create(b_, vector_, from, alignment);
-    return LLVM::MaskedLoadOp::create(b_, vector_, from, mask_, zeros(),
+    if (v + 1 < vectors_) return LLVM::LoadOp::create(b_, type, from, alignment);
+    return LLVM::MaskedLoadOp::create(b_, type, from, mask_, zeros(type),
                                       b_.getI32IntegerAttr(static_cast<int32_t>(alignment)),
                                       /*nontemporal=*/UnitAttr());
   }
@@ -165,25 +197,55 @@ private:
   void step(int64_t u, MutableArrayRef<Value> state) {
     Value row = multiple(state[2], strideB_, u);
     SmallVector<Value> line;
+    // Words are packed in whole vectors.
+    const bool isPacked = family_.multiply != Multiply::Fma;
     for (int64_t v = 0; v < vectors_; ++v)
-      line.push_back(load(offset(row, v * lanes_), v));
+      line.push_back(isPacked ? LLVM::LoadOp::create(b_, line_, offset(row, v * lanes_), 4).getResult()
+                              : load(line_, offset(row, v * lanes_), v));
     for (int64_t r = 0; r < rows_; ++r) {
       Value from = family_.transposed ? offset(multiple(state[1], strideA_, u), r)
                                       : offset(multiple(state[1], strideA_, r), u);
       Value x = LLVM::LoadOp::create(b_, element_, from);
-      Value all = vector::BroadcastOp::create(b_, vector_, x);
+      Value all = vector::BroadcastOp::create(b_, line_, x);
       for (int64_t v = 0; v < vectors_; ++v) {
         Value &sum = state[static_cast<size_t>(3 + r * vectors_ + v)];
-        sum = math::FmaOp::create(b_, all, line[static_cast<size_t>(v)], sum);
+        sum = multiplyAdd(all, line[static_cast<size_t>(v)], sum);
       }
     }
+  }
+
+  Value multiplyAdd(Value x, Value y, Value sum) {
+    auto call = [&](const char *instruction, ValueRange operands) {
+      return LLVM::CallIntrinsicOp::create(b_, vector_, b_.getStringAttr(instruction), operands).getResult(0);
+    };
+    auto as = [&](Type element, int64_t count, Value v) {
+      return LLVM::BitcastOp::create(b_, VectorType::get({count * lanes_}, element), v).getResult();
+    };
+    switch (family_.multiply) {
+    case Multiply::Fma:
+      return math::FmaOp::create(b_, x, y, sum);
+    case Multiply::DotsOfBf16: {
+      Type bf16 = b_.getBF16Type();
+      return call("llvm.x86.avx512bf16.dpbf16ps.512", {sum, as(bf16, 2, x), as(bf16, 2, y)});
+    }
+    case Multiply::PairsOfI16: {
+      Type i16 = b_.getI16Type();
+      const char *pairs = lanes_ == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+      return arith::AddIOp::create(b_, sum, call(pairs, {as(i16, 2, x), as(i16, 2, y)}));
+    }
+    case Multiply::QuadsOfBytes: {
+      Type i8 = b_.getI8Type();
+      return call("llvm.x86.avx512.vpdpbusd.512", {sum, as(i8, 4, x), as(i8, 4, y)});
+    }
+    }
+    llvm_unreachable("a way to multiply");
   }
 
   ImplicitLocOpBuilder b_;
   const Family &family_;
   int64_t rows_, vectors_, lanes_;
-  Type element_;
-  VectorType vector_;
+  Type element_;             // of A
+  VectorType vector_, line_; // of sums, and of elements or words of B
   Type pointer_;
   Value c_, mask_;
   SmallVector<Value> strideA_, strideB_, strideC_; // odd multiples, in bytes
@@ -210,10 +272,17 @@ LogicalResult toLlvm(ModuleOp module) {
 
 ArrayRef<Level> levels() { return kLevels; }
 
-ArrayRef<Family> families() { return kFamilies; }
+SmallVector<Family> families(const Level &level) {
+  SmallVector<Family> out;
+  for (const Row &row : kFamilies)
+    for (bool transposed : {false, true})
+      if (level.vectorBytes >= row.vectorBytes)
+        out.push_back({row.name, row.multiply, row.bytes, transposed, row.features});
+  return out;
+}
 
 std::string microKernelName(const Family &family, int64_t rows, int64_t vectors) {
-  return std::string("tsr.mk.") + family.dtype + (family.transposed ? ".t." : ".n.") + std::to_string(rows) +
+  return std::string("tsr.mk.") + family.name + (family.transposed ? ".t." : ".n.") + std::to_string(rows) +
          "x" + std::to_string(vectors);
 }
 

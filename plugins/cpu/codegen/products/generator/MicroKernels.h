@@ -3,6 +3,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <string>
 
@@ -10,25 +11,35 @@ namespace tessera::cpu::product {
 
 /// An instruction level that micro-kernels exist for.
 struct Level {
-  const char *name;     // in file names
-  const char *cpu;      // LLVM's name
-  const char *features; // beyond those of the CPU
+  const char *name; // in file names
+  const char *cpu;  // LLVM's name
   int64_t vectorBytes;
   /// The most rows of blocks of one vector, of two, ...; there is a block for each number of rows up to it.
   llvm::ArrayRef<int64_t> rows;
 };
 
-/// One family: the register blocks of one dtype.
+/// What multiplies. Narrow elements are packed in words of 32 bits: a word has two or four steps of k.
+enum class Multiply {
+  Fma,          // an element of f32 or f64
+  DotsOfBf16,   // into f32, by vdpbf16ps, which adds the product of the upper halves first
+  PairsOfI16,   // into i32, by vpmaddwd
+  QuadsOfBytes, // u8 of A by i8 of B into i32, by vpdpbusd
+};
+
+/// One family: the register blocks of one dtype and instruction.
 struct Family {
-  const char *dtype; // "f32", "f64"
-  int64_t bytes;     // of an element
+  const char *name; // "f32", "bf16"
+  Multiply multiply;
+  int64_t bytes; // of an element or word
   /// Whether A is read as it is stored ([M, K]: neighbours along k) or transposed ([K, M]: neighbours along
   /// the rows).
   bool transposed;
+  const char *features; // beyond those of the level
 };
 
 llvm::ArrayRef<Level> levels();
-llvm::ArrayRef<Family> families();
+/// Returns the families of a level.
+llvm::SmallVector<Family> families(const Level &);
 
 /// Returns "tsr.mk.f32.n.6x4": the symbol of a block of 6 rows by 4 vectors, A not transposed.
 std::string microKernelName(const Family &, int64_t rows, int64_t vectors);
@@ -39,7 +50,9 @@ std::string microKernelName(const Family &, int64_t rows, int64_t vectors);
 ///
 /// computes C += A * B, or C = A * B if `fresh` is not 0: each element is one chain of fused multiply-adds
 /// over rising k. Strides are in elements, between rows of the operands as they are stored. `last` is the
-/// number of columns in the last vector; nothing past them is read or written.
+/// number of columns in the last vector; nothing past them is read or written. If elements are narrow, all
+/// counts and strides are in words. Of quads, `fresh` is the address of a row of whole vectors that is added
+/// to C = A * B.
 mlir::OwningOpRef<mlir::ModuleOp> microKernels(mlir::MLIRContext &, const Level &, const Family &);
 
 } // namespace tessera::cpu::product

@@ -3,6 +3,7 @@
 // per level.
 #include "plugins/cpu/codegen/products/Problem.h"
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +23,52 @@ namespace {
 
 std::vector<std::string> levels; // "v3=FILE"
 
-bool runs(const std::string &level) {
+/// What a body multiplies: elements of In, summed in T.
+struct F32 {
+  using In = float;
+  using T = float;
+  static T wide(In x) { return x; }
+  static In draw(unsigned random, bool) { return static_cast<In>(random) / static_cast<In>(1 << 30) - In(1); }
+};
+struct F64 {
+  using In = double;
+  using T = double;
+  static T wide(In x) { return x; }
+  static In draw(unsigned random, bool) { return static_cast<In>(random) / static_cast<In>(1 << 30) - In(1); }
+};
+struct F16 {
+  using In = uint16_t;
+  using T = float;
+  static T wide(In x) { // exact: the exponents differ by 112
+    const uint32_t magnitude = x & 0x7fffu;
+    return std::bit_cast<float>((x & 0x8000u) << 16 | magnitude << 13) * 0x1p112f;
+  }
+  static In draw(unsigned random, bool isTiny) {
+    const unsigned exponent = isTiny ? random % 3 : random % 16;
+    return static_cast<In>((random >> 5 & 1) << 15 | exponent << 10 | (random >> 10 & 0x3ff));
+  }
+};
+struct Bf16 {
+  using In = uint16_t;
+  using T = float;
+  static T wide(In x) { return std::bit_cast<float>(uint32_t{x} << 16); }
+  /// Tiny ones have products and sums around the smallest normal f32, and some are subnormal.
+  static In draw(unsigned random, bool isTiny) {
+    if (random % 17 == 0) return 0;
+    const unsigned exponent = isTiny ? random / 2 % 100 : 115 + random / 2 % 14;
+    return static_cast<In>((random & 1) << 15 | exponent << 7 | (random >> 10 & 0x7f));
+  }
+};
+struct I8 {
+  using In = int8_t;
+  using T = int32_t;
+  static T wide(In x) { return x; }
+  static In draw(unsigned random, bool isTiny) { return static_cast<In>(isTiny ? -128 : random >> 8); }
+};
+
+bool runs(const std::string &level, const std::string &body) {
+  if (body == "bf16.dot" && !__builtin_cpu_supports("avx512bf16")) return false;
+  if (body == "i8.dot" && !__builtin_cpu_supports("avx512vnni")) return false;
   if (level == "v4")
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -87,18 +133,21 @@ template <class T> void copyBlocks(const uint64_t *values, int64_t begin, int64_
   }
 }
 
+template <class T> T multiplyAdd(T x, T y, T sum) { return std::fma(x, y, sum); }
+template <> int32_t multiplyAdd(int32_t x, int32_t y, int32_t sum) { return sum + x * y; } // never wraps here
+
 /// The order of a dot: one sum per lane, the lanes as a balanced tree, then the terms that fill no vector.
 template <class X, class Y, class T> T dot(X x, Y y, int64_t depth, int64_t lanes, T zero) {
   std::vector<T> sums(static_cast<size_t>(lanes), zero);
   const int64_t whole = depth / lanes * lanes;
   for (int64_t k = 0; k < whole; ++k)
-    sums[static_cast<size_t>(k % lanes)] = std::fma(x(k), y(k), sums[static_cast<size_t>(k % lanes)]);
+    sums[static_cast<size_t>(k % lanes)] = multiplyAdd(x(k), y(k), sums[static_cast<size_t>(k % lanes)]);
   for (int64_t half = lanes / 2; half > 0; half /= 2)
     for (int64_t i = 0; i < half; ++i)
       sums[static_cast<size_t>(i)] += sums[static_cast<size_t>(i + half)];
   T sum = sums[0];
   for (int64_t k = whole; k < depth; ++k)
-    sum = std::fma(x(k), y(k), sum);
+    sum = multiplyAdd(x(k), y(k), sum);
   return sum;
 }
 
@@ -114,7 +163,7 @@ template <class T>
     T *sums = out.data() + r * columns;
     for (int64_t k = 0; k < depth && !isDot; ++k)
       for (int64_t j = 0; j < columns; ++j)
-        sums[j] = std::fma(line[k], b[static_cast<size_t>(k * columns + j)], sums[j]);
+        sums[j] = multiplyAdd(line[k], b[static_cast<size_t>(k * columns + j)], sums[j]);
     for (int64_t j = 0; j < columns && isDot; ++j)
       sums[j] = dot([&](int64_t k) { return line[k]; },
                     [&](int64_t k) { return b[static_cast<size_t>(k * columns + j)]; }, depth, lanes, T(0));
@@ -122,8 +171,10 @@ template <class T>
   return out;
 }
 
-template <class T>
+template <class Kind>
 void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd) {
+  using In = typename Kind::In;
+  using T = typename Kind::T;
   const int64_t strideA = (transA ? x.rows : x.depth) + x.extraA,
                 strideB = (transB ? x.depth : x.columns) + x.extraB;
   const int64_t rowsA = transA ? x.depth : x.rows, rowsB = transB ? x.columns : x.depth;
@@ -134,15 +185,16 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   const int64_t countA = extent(rowsA * x.batch, strideA, x.extraA),
                 countB = extent(rowsB * x.batch, strideB, x.extraB),
                 countC = extent(x.rows * x.batch, strideC, x.extraC);
-  T *a = guarded<T>('a', countA, atEnd), *b = guarded<T>('b', countB, atEnd),
-    *c = guarded<T>('c', countC, atEnd);
+  In *a = guarded<In>('a', countA, atEnd), *b = guarded<In>('b', countB, atEnd);
+  T *c = guarded<T>('c', countC, atEnd);
   std::minstd_rand random(static_cast<unsigned>(x.rows * 131 + x.columns * 17 + x.depth));
-  auto draw = [&] { return static_cast<T>(random()) / static_cast<T>(1 << 30) - T(1); };
+  const bool isTiny = (x.rows + x.columns + x.depth) % 3 == 0;
   for (int64_t i = 0; i < countA; ++i)
-    a[i] = draw();
+    a[i] = Kind::draw(static_cast<unsigned>(random()), isTiny);
   for (int64_t i = 0; i < countB; ++i)
-    b[i] = draw();
-  const T poison = std::numeric_limits<T>::signaling_NaN();
+    b[i] = Kind::draw(static_cast<unsigned>(random()), isTiny);
+  const T poison =
+      std::is_integral_v<T> ? std::numeric_limits<T>::min() + 5 : std::numeric_limits<T>::signaling_NaN();
   for (int64_t i = 0; i < countC; ++i)
     c[i] = poison;
 
@@ -175,10 +227,10 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     std::vector<T> ofA, ofB; // as [M, K] and [K, N], without gaps
     for (int64_t r = 0; r < x.rows; ++r)
       for (int64_t k = 0; k < x.depth; ++k)
-        ofA.push_back(a[q * eachA + (transA ? k * strideA + r : r * strideA + k)]);
+        ofA.push_back(Kind::wide(a[q * eachA + (transA ? k * strideA + r : r * strideA + k)]));
     for (int64_t k = 0; k < x.depth; ++k)
       for (int64_t j = 0; j < x.columns; ++j)
-        ofB.push_back(b[q * eachB + (transB ? j * strideB + k : k * strideB + j)]);
+        ofB.push_back(Kind::wide(b[q * eachB + (transB ? j * strideB + k : k * strideB + j)]));
     right.push_back(referenceOf(ofA, ofB, x.rows, x.columns, x.depth, isDot, lanes));
   }
   for (int64_t q = 0; q < x.batch; ++q)
@@ -194,14 +246,16 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   // Padding between rows is not written.
   for (int64_t r = 0; r + 1 < x.rows * x.batch; ++r)
     for (int64_t j = x.columns; j < strideC; ++j)
-      if (!std::isnan(c[r * strideC + j])) FAIL() << "padding is written at " << r << ", " << j;
+      if (std::memcmp(&c[r * strideC + j], &poison, sizeof poison) != 0)
+        FAIL() << "padding is written at " << r << ", " << j;
 }
 
-template <class T> void checkAll(const char *dtype, const std::vector<Case> &cases) {
+template <class Kind> void checkAll(const char *dtype, const std::vector<Case> &cases) {
   for (const std::string &entry : levels) {
     const std::string level = entry.substr(0, 2);
-    if (!runs(level)) {
-      std::printf("not executed: this processor lacks %s\n", level.c_str());
+    if (level == "v3" && std::strchr(dtype, '.')) continue;
+    if (!runs(level, dtype)) {
+      std::printf("not executed: this processor lacks what %s of %s needs\n", dtype, level.c_str());
       continue;
     }
     void *library = dlopen(entry.substr(3).c_str(), RTLD_NOW);
@@ -216,8 +270,8 @@ template <class T> void checkAll(const char *dtype, const std::vector<Case> &cas
           for (bool hasEpilogue : {false, true})
             for (bool atEnd : {false, true}) {
               SCOPED_TRACE(level + " " + name);
-              check<T>(body, (level == "v4" ? 64 : 32) / int64_t(sizeof(T)), x, transA, transB, hasEpilogue,
-                       atEnd);
+              check<Kind>(body, (level == "v4" ? 64 : 32) / int64_t(sizeof(typename Kind::T)), x, transA,
+                          transB, hasEpilogue, atEnd);
               if (testing::Test::HasFatalFailure()) return;
             }
       }
@@ -248,13 +302,30 @@ std::vector<Case> large() {
       {50, 260, 300},  {2, 4200, 35},        {12, 1000, 301, 1, 7, 3},  {48, 330, 401},
       {40, 1500, 130}, {33, 700, 390, 1, 7}};
 }
+/// Edges, and depths past those that a packed operand has room for.
+std::vector<Case> narrow() {
+  std::vector<Case> cases = edges();
+  for (int64_t depth : {2, 3, 5, 63, 65, 127, 130})
+    cases.push_back({13, 70, depth, 1, 1, 1, 2});
+  const std::vector<Case> more = {{70, 70, 1031},   {50, 65, 2061, 1, 0, 2},
+                                  {9, 130, 4107},   {7, 20, 8200},
+                                  {197, 130, 70},   {100, 300, 80, 0, 0, 0, 1, 96, 256},
+                                  {1, 300, 515, 1}, {33, 700, 390, 1, 7}};
+  cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
 
 } // namespace
 
-TEST(Body, F32AtEdges) { checkAll<float>("f32", edges()); }
-TEST(Body, F64AtEdges) { checkAll<double>("f64", edges()); }
-TEST(Body, F32InBlocks) { checkAll<float>("f32", large()); }
-TEST(Body, F64InBlocks) { checkAll<double>("f64", large()); }
+TEST(Body, F32AtEdges) { checkAll<F32>("f32", edges()); }
+TEST(Body, F64AtEdges) { checkAll<F64>("f64", edges()); }
+TEST(Body, F32InBlocks) { checkAll<F32>("f32", large()); }
+TEST(Body, F64InBlocks) { checkAll<F64>("f64", large()); }
+TEST(Body, F16) { checkAll<F16>("f16", narrow()); }
+TEST(Body, Bf16) { checkAll<Bf16>("bf16", narrow()); }
+TEST(Body, Bf16Dots) { checkAll<Bf16>("bf16.dot", narrow()); }
+TEST(Body, I8) { checkAll<I8>("i8", narrow()); }
+TEST(Body, I8Quads) { checkAll<I8>("i8.dot", narrow()); }
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);

@@ -27,15 +27,20 @@ with tempfile.TemporaryDirectory() as again:
 
 
 def loops(instructions):
-    """The bodies of innermost loops: from the target of a backward jump to the jump."""
-    for at, (address, text) in enumerate(instructions):
+    """The bodies of innermost loops: from the target of a backward jump to the jump, if no other loop is inside."""
+    spans = []
+    for address, text in instructions:
         jump = re.match(r"j\w+\s+0x([0-9a-f]+)", text)
         if jump and int(jump[1], 16) <= address:
-            body = [t for a, t in instructions[: at + 1] if a >= int(jump[1], 16)]
-            yield body
+            spans.append((int(jump[1], 16), address))
+    for first, last in spans:
+        if not any(first <= f and l <= last and (f, l) != (first, last) for f, l in spans):
+            yield [t for a, t in instructions if first <= a <= last]
 
 
-kernels = 0
+# What multiplies, by family; f32 and f64: a fused multiply-add.
+INSTRUCTIONS = {"bf16.dot": "vdpbf16ps", "i8.dot": "vpdpbusd", "i16": "vpmaddwd"}
+kernels, families = 0, set()
 for name in names:
     text = subprocess.run([objdump, "-d", "--no-show-raw-insn", folder / name], check=True, capture_output=True, text=True).stdout
     for function, block in re.findall(r"^[0-9a-f]+ <(tsr\.mk\.[^>]+)>:\n((?:.+\n)*)", text, re.M):
@@ -43,14 +48,18 @@ for name in names:
         rows, vectors = map(int, re.search(r"(\d+)x(\d+)$", function).groups())
         multiplies_of_loop = rows * vectors * 2  # kUnroll in MicroKernels.cpp
         kernels += 1
+        family = re.match(r"tsr\.mk\.(.*)\.[nt]\.", function)[1]
+        families.add(family)
+        instruction = INSTRUCTIONS.get(family, "vfmadd")
         expect(not any(t.startswith("call") for _, t in instructions), f"{function} calls")
         counts = []
         for body in loops(instructions):
-            multiplies = sum(t.startswith("vfmadd") for t in body)
+            multiplies = sum(t.startswith(instruction) for t in body)
             counts.append(multiplies)
             expect(not any("%rsp" in t for t in body), f"{function} accesses the stack in a loop")
             expect(sum(t.startswith(("vmul", "vadd")) for t in body) == 0, f"{function} multiplies or adds apart")
         expect(multiplies_of_loop in counts, f"{function}: no loop has {multiplies_of_loop} multiply-adds, but {counts}")
+expect({"f32", "f64", "i16"} | ({"bf16.dot", "i8.dot"} if level == "v4" else set()) == families, f"families {families}")
 expect(kernels >= 12, f"only {kernels} micro-kernels")
 print("\n".join(failures) or f"{kernels} micro-kernels of {level}")
 sys.exit(bool(failures))

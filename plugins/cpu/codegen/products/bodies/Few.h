@@ -11,12 +11,13 @@
 namespace tessera::cpu::product {
 namespace {
 
-template <class T, bool TransposedA> class Row {
+/// `Widen` reads elements of In as T: a vector of them, or one.
+template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> class Row {
   static constexpr int kLines = 8;              // rows of B at once
   static constexpr int64_t kMostColumns = 4096; // whose sums stay in the first-level cache
 
 public:
-  explicit Row(Context<T> &x) : x_(x) {}
+  explicit Row(Context<T, In> &x) : x_(x) {}
 
   void run(const Run &run) {
     const Problem &p = x_.p;
@@ -41,12 +42,12 @@ private:
   template <int Lines> void lines(int64_t k, int64_t c, int64_t columns, T *sums) {
     constexpr int lanes = kLanes<T>;
     const int64_t strideA = TransposedA ? x_.p.strideA : 1;
-    const T *b = x_.b + k * x_.p.strideB + c;
+    const In *b = x_.b + k * x_.p.strideB + c;
     T one[Lines];
     Vector<T> all[Lines];
-    const T *line[Lines];
+    const In *line[Lines];
     for (int i = 0; i < Lines; ++i) {
-      one[i] = x_.a[(k + i) * strideA];
+      one[i] = Widen::one(x_.a[(k + i) * strideA]);
       all[i] = one[i] - Vector<T>{};
       line[i] = b + i * x_.p.strideB;
     }
@@ -54,21 +55,21 @@ private:
     for (; j + lanes <= columns; j += lanes) {
       Vector<T> sum = k == 0 ? Vector<T>{} : load(sums + j);
       for (int i = 0; i < Lines; ++i)
-        sum = __builtin_elementwise_fma(all[i], load(line[i] + j), sum);
+        sum = multiplyAdd(all[i], Widen::all(line[i] + j), sum);
       store(sums + j, sum);
     }
     for (; j < columns; ++j) {
       T sum = k == 0 ? T(0) : sums[j];
       for (int i = 0; i < Lines; ++i)
-        sum = __builtin_elementwise_fma(one[i], line[i][j], sum);
+        sum = multiplyAdd(one[i], Widen::one(line[i][j]), sum);
       sums[j] = sum;
     }
   }
 
-  Context<T> &x_;
+  Context<T, In> &x_;
 };
 
-template <class T> class Dot {
+template <class T, class In = T, class Widen = AsTheyAre<T>> class Dot {
 public:
   static constexpr int64_t kFew = 4;
 
@@ -78,7 +79,7 @@ public:
     return (p.rows <= kFew || p.columns <= kFew) && (transposedB || (p.columns == 1 && p.strideB == 1));
   }
 
-  explicit Dot(Context<T> &x) : x_(x), strideOfColumns_(x.p.columns == 1 ? 0 : x.p.strideB) {}
+  explicit Dot(Context<T, In> &x) : x_(x), strideOfColumns_(x.p.columns == 1 ? 0 : x.p.strideB) {}
 
   void run(const Run &run) {
     const Problem &p = x_.p;
@@ -88,7 +89,7 @@ public:
         const int64_t rows = least(p.blockRows, p.rows - r0), columns = least(p.blockColumns, p.columns - c0);
         T *to = x_.c ? x_.c + r0 * p.strideC + c0 : x_.results;
         const int64_t stride = x_.c ? p.strideC : p.blockColumns;
-        const T *a = x_.a + r0 * p.strideA, *b = x_.b + c0 * strideOfColumns_;
+        const In *a = x_.a + r0 * p.strideA, *b = x_.b + c0 * strideOfColumns_;
         if (p.rows <= kFew)
           block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
         else
@@ -99,7 +100,7 @@ public:
 
 private:
   struct Side {
-    const T *data;
+    const In *data;
     int64_t stride, count, strideOfResult;
   };
 
@@ -129,24 +130,24 @@ private:
     constexpr int lanes = kLanes<T>;
     const int64_t depth = x_.p.depth, whole = depth / lanes * lanes;
     Vector<T> sums[Few][Many] = {};
-    const T *lines[Many];
+    const In *lines[Many];
     for (int m = 0; m < Many; ++m)
       lines[m] = many.data + (j + m) * many.stride;
     for (int64_t k = 0; k < whole; k += lanes) {
       Vector<T> line[Many];
       for (int m = 0; m < Many; ++m)
-        line[m] = load(lines[m] + k);
+        line[m] = Widen::all(lines[m] + k);
       for (int f = 0; f < Few; ++f) {
-        const Vector<T> x = load(few.data + f * few.stride + k);
+        const Vector<T> x = Widen::all(few.data + f * few.stride + k);
         for (int m = 0; m < Many; ++m)
-          sums[f][m] = __builtin_elementwise_fma(x, line[m], sums[f][m]);
+          sums[f][m] = multiplyAdd(x, line[m], sums[f][m]);
       }
     }
     for (int f = 0; f < Few; ++f)
       for (int m = 0; m < Many; ++m) {
         T sum = fold(sums[f][m]);
         for (int64_t k = whole; k < depth; ++k)
-          sum = __builtin_elementwise_fma(few.data[f * few.stride + k], lines[m][k], sum);
+          sum = multiplyAdd(Widen::one(few.data[f * few.stride + k]), Widen::one(lines[m][k]), sum);
         to[f * few.strideOfResult + (j + m) * many.strideOfResult] = sum;
       }
   }
@@ -159,7 +160,7 @@ private:
     return v[0];
   }
 
-  Context<T> &x_;
+  Context<T, In> &x_;
   int64_t strideOfColumns_;
 };
 

@@ -1,0 +1,40 @@
+// The body of a product of narrow elements: TESSERA_KIND is how they are packed (Operands.h), TESSERA_FAMILY
+// is that of the micro-kernels.
+#include "plugins/cpu/codegen/products/bodies/Few.h"
+#include "plugins/cpu/codegen/products/bodies/Kernels.h"
+#include "plugins/cpu/codegen/products/bodies/Skinny.h"
+#include "plugins/cpu/codegen/products/bodies/Words.h"
+
+namespace tessera::cpu::product {
+namespace {
+
+using Kind = TESSERA_KIND;
+using T = Kind::T;
+[[maybe_unused]] constexpr bool n = false, t = true;
+/// With more rows, packing B takes less time than it saves.
+constexpr int64_t kMostFewRows = 8;
+TESSERA_KERNELS(kKernels, TESSERA_TEXT(TESSERA_FAMILY) "." TESSERA_TEXT(TESSERA_A))
+
+} // namespace
+
+extern "C" [[gnu::visibility("default")]] void body(const Problem *, int64_t, int64_t, uint8_t *) __asm__(
+    "tsr.p." TESSERA_TEXT(TESSERA_DTYPE) "." TESSERA_TEXT(TESSERA_A) TESSERA_TEXT(TESSERA_B));
+
+extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scratch) {
+  if (begin >= end) return; // extents may be 0
+  Context<T, Kind::In> x(*p, scratch);
+  auto runWith = [&](auto &&body) {
+    forRuns(*p, begin, end, [&](const Run &run) {
+      x.enter(run.batch);
+      body.run(run);
+    });
+  };
+  using Dots = Dot<T, Kind::In, Kind::Widen>;
+  if (TESSERA_A == n && Dots::takes(*p, TESSERA_B)) return runWith(Dots(x));
+  if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
+  using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
+  if (TESSERA_B == n && p->rows <= kMostFewRows && FewRows::takes(*p)) return runWith(FewRows(x));
+  runWith(WordPanels<Kind, TESSERA_A, TESSERA_B>(x, kKernels));
+}
+
+} // namespace tessera::cpu::product

@@ -1,0 +1,195 @@
+// `words`: products of narrow elements. Both operands are packed, a strip of B for all rows of the call and
+// rows of A for each strip, because packing forms the words that micro-kernels multiply.
+#pragma once
+#include "plugins/cpu/codegen/products/bodies/Context.h"
+#include "plugins/cpu/codegen/products/bodies/Operands.h"
+#include "plugins/cpu/codegen/products/bodies/Pairs.h"
+
+namespace tessera::cpu::product {
+namespace {
+
+template <class Kind, bool TransposedA, bool TransposedB> class WordPanels {
+  using T = typename Kind::T;
+  using In = typename Kind::In;
+  static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
+  static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
+  static constexpr int64_t kDepth = kPanelBytes / (kPanelColumns * int64_t(sizeof(T))); // words
+  static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
+  static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
+  static constexpr bool kHasStart = requires(Vector<T> v) { Kind::addColumns(v, v); };
+
+public:
+  WordPanels(Context<T, In> &x, const MicroKernels<T> &kernels) : x_(x), p_(x.p), kernels_(kernels) {}
+
+  void run(const Run &run) {
+    left_ = {}, right_ = {};
+    const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
+    for (int64_t i = 0; i < run.columnBlocks; ++i) {
+      const int64_t c0 = (run.columnBlock + i) * p_.blockColumns,
+                    c1 = least(p_.columns, c0 + p_.blockColumns);
+      if (x_.c) {
+        rows(r0, r1, c0, c1, x_.c + r0 * p_.strideC, p_.strideC);
+        continue;
+      }
+      // As many blocks of results as the scratch holds: each packs its strips of B again.
+      const int64_t fits = most(1, kResultBytes / (p_.blockRows * p_.blockColumns * int64_t(sizeof(T))));
+      for (int64_t s = r0; s < r1; s += fits * p_.blockRows)
+        rows(s, least(r1, s + fits * p_.blockRows), c0, c1, x_.results, p_.blockColumns);
+    }
+  }
+
+private:
+  /// Computes rows [r0, r1) of columns [c0, c1); the result's element [r0, 0] is at `c` if it is in memory,
+  /// and [r0, c0] if the epilogue stores it. k is in elements, steps and strides in words.
+  void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
+    const bool epilogue = !x_.c;
+    // Blocks of k of about the same depth.
+    const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
+    const int64_t depth = (ceilDiv(words, parts) + 3) / 4 * 4 * Kind::kGroup;
+    for (int64_t n = c0; n < c1; n += kPanelColumns) {
+      const int64_t columns = least(kPanelColumns, c1 - n);
+      int64_t k = 0;
+      do {
+        const int64_t steps = least(depth, p_.depth - k);
+        const bool isLast = k + steps >= p_.depth;
+        packB(k, steps, n, columns);
+        const int64_t group = epilogue ? p_.blockRows : r1 - r0;
+        for (int64_t r = r0; r < r1; r += group) {
+          const int64_t end = least(r1, r + group);
+          for (int64_t g = r; g < end; g += kGroupRows)
+            panel(g, least(end, g + kGroupRows), k, steps, columns,
+                  c + (g - r0) * strideC + (epilogue ? n - c0 : n), strideC);
+          if (epilogue && isLast && n + columns == c1)
+            x_.finish(r, c0, 1, x_.results + (r - r0) * p_.blockColumns);
+        }
+        k += steps;
+      } while (k < p_.depth);
+    }
+  }
+
+  void packB(int64_t k, int64_t steps, int64_t n, int64_t columns) {
+    auto packer = right_;
+    const int64_t words = ceilDiv(steps, Kind::kGroup);
+    for (int64_t j = 0; j < columns; j += kWidth) {
+      const int64_t width = least(kWidth, columns - j);
+      T *to = x_.panel + j * words;
+      if constexpr (TransposedB)
+        packTransposed(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB, width, steps, to, kWidth);
+      else
+        packRows(packer, x_.b + k * p_.strideB + n + j, p_.strideB, steps, width, to, kWidth);
+      if constexpr (kHasStart) {
+        for (int64_t q = j; q < j + width; q += kLanes<T>) {
+          Vector<T> sums = {};
+          for (int64_t w = 0; w < words; ++w)
+            sums = Kind::addColumns(sums, load(to + w * kWidth + q - j));
+          store(start_ + q, -128 * sums);
+        }
+      }
+    }
+    right_ = packer;
+  }
+
+  void packA(int64_t r0, int64_t rows, int64_t k, int64_t steps) {
+    auto packer = left_;
+    const int64_t words = ceilDiv(steps, Kind::kGroup);
+    if constexpr (TransposedA) {
+      packRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, steps, rows, x_.rowsOfA, rows);
+    } else {
+      for (int64_t r = 0; r < rows; ++r) {
+        const In *from = x_.a + (r0 + r) * p_.strideA + k;
+        T *to = x_.rowsOfA + r * words;
+        int64_t w = 0;
+        for (; (w + kLanes<T>)*Kind::kGroup <= steps; w += kLanes<T>)
+          store(to + w, packer.along(from + w * Kind::kGroup));
+        for (; w < words; ++w)
+          to[w] = packer.word(from + w * Kind::kGroup, 1, least(Kind::kGroup, steps - w * Kind::kGroup));
+      }
+    }
+    left_ = packer;
+  }
+
+  /// Packs `depth` rows of `columns` elements in rows of `width` words.
+  template <class Packer>
+  static void packRows(Packer &packer, const In *from, int64_t stride, int64_t depth, int64_t columns, T *to,
+                       int64_t width) {
+    constexpr int64_t woven = Packer::kVectors * kLanes<T>;
+    for (int64_t k = 0; k < depth; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
+      const int64_t count = least(Kind::kGroup, depth - k);
+      int64_t j = 0;
+      if (count == Kind::kGroup)
+        for (; j + woven <= columns; j += woven)
+          packer.weave(from + j, stride, to + j);
+      for (; j < columns; ++j)
+        to[j] = packer.word(from + j, stride, count);
+    }
+  }
+
+  /// Packs `columns` rows of `depth` elements, each a column of words.
+  template <class Packer>
+  static void packTransposed(Packer &packer, const In *from, int64_t stride, int64_t columns, int64_t depth,
+                             T *to, int64_t width) {
+    constexpr int lanes = kLanes<T>;
+    const int64_t words = ceilDiv(depth, Kind::kGroup), whole = depth / (lanes * Kind::kGroup) * lanes;
+    for (int64_t j = 0; j < columns; j += lanes) {
+      const int64_t count = least(lanes, columns - j);
+      const In *line = from + j * stride;
+      for (int64_t w = 0; w < whole; w += lanes) {
+        Vector<T> block[lanes];
+        for (int i = 0; i < lanes; ++i)
+          block[i] = packer.along(line + least(i, count - 1) * stride + w * Kind::kGroup);
+        transposeBlock<T>(block);
+        for (int i = 0; i < lanes; ++i)
+          store(to + (w + i) * width + j, block[i]);
+      }
+      for (int64_t w = whole; w < words; ++w)
+        for (int64_t i = 0; i < count; ++i)
+          to[w * width + j + i] = packer.word(line + i * stride + w * Kind::kGroup, 1,
+                                              least(Kind::kGroup, depth - w * Kind::kGroup));
+    }
+  }
+
+  /// Rows [r0, r1) of one strip and one block of k; `c` is the element [r0, n].
+  void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t columns, T *c, int64_t strideC) {
+    packA(r0, r1 - r0, k, steps);
+    const int64_t words = ceilDiv(steps, Kind::kGroup), strideA = TransposedA ? r1 - r0 : words;
+    bool careful = false;
+    if constexpr (kChecks) careful = !Kind::areNormal(left_, right_);
+    for (int64_t j = 0; j < columns; j += kWidth) {
+      const int64_t width = least(kWidth, columns - j), vectors = ceilDiv(width, kLanes<T>);
+      const int64_t last = width - (vectors - 1) * kLanes<T>;
+      if (kHasStart && k > 0) addStart(r1 - r0, j, width, c + j, strideC);
+      const int64_t fresh = k > 0 ? 0 : kHasStart ? reinterpret_cast<int64_t>(start_ + j) : 1;
+      if constexpr (kChecks)
+        if (careful) {
+          multiplyPairs<TransposedA>(steps, r1 - r0, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c + j,
+                                     strideC, width, k == 0);
+          continue;
+        }
+      // Blocks of about the same number of rows.
+      int64_t blocks = ceilDiv(r1 - r0, rowsOf(vectors));
+      for (int64_t r = r0; r < r1; --blocks) {
+        const int64_t height = ceilDiv(r1 - r, blocks);
+        kernels_[vectors - 1][height - 1](words, x_.rowsOfA + (r - r0) * (TransposedA ? 1 : strideA), strideA,
+                                          x_.panel + j * words, kWidth, c + (r - r0) * strideC + j, strideC,
+                                          last, fresh);
+        r += height;
+      }
+    }
+  }
+
+  void addStart(int64_t rows, int64_t j, int64_t width, T *c, int64_t strideC) {
+    for (int64_t r = 0; r < rows; ++r, c += strideC)
+      for (int64_t i = 0; i < width; ++i)
+        c[i] = T(uint32_t(c[i]) + uint32_t(start_[j + i]));
+  }
+
+  Context<T, In> &x_;
+  const Problem &p_;
+  const MicroKernels<T> &kernels_;
+  typename Kind::Left left_; // what the packers have seen
+  typename Kind::Right right_;
+  T start_[kHasStart ? kPanelColumns : 1] = {}; // sums begin with it
+};
+
+} // namespace
+} // namespace tessera::cpu::product
