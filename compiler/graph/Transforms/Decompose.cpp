@@ -7,8 +7,10 @@
 //                                            %s = graph.reduce sum %e axes [1] {keep_dims}
 //                                            %y = graph.binary div %e, %s
 //
-// Narrow floats are widened to f32 before a formula or a sum, and rounded once after it.
+// Narrow floats are widened to f32 before a formula or a sum, and rounded once after it. Attention whose
+// query heads share key heads becomes attention of as many heads as the keys have, with more queries.
 #include "compiler/graph/Transforms/Passes.h"
+#include "core/metadata/IndexExpr.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace tessera {
@@ -123,6 +125,77 @@ Value reduction(Formula f, ReduceOp op) {
   return x;
 }
 
+/// Returns x / y for extents that are numbers or products of names, of which `x` contains those of `y`.
+std::optional<IndexExpr> quotient(const IndexExpr &x, const IndexExpr &y) {
+  auto split = [](const IndexExpr &extent, int64_t &number, SmallVector<std::string> &names) {
+    number = extent.asConstant().value_or(1);
+    if (extent.asConstant()) return true;
+    SmallVector<StringRef> parts;
+    const std::string text(extent.asSymbol());
+    StringRef(text).split(parts, '*');
+    for (StringRef part : parts) {
+      int64_t factor = 0;
+      if (part.getAsInteger(10, factor))
+        names.push_back(part.str());
+      else
+        number *= factor;
+    }
+    return !text.empty();
+  };
+  int64_t ofX = 0, ofY = 0;
+  SmallVector<std::string> names, divisors;
+  if (!split(x, ofX, names) || !split(y, ofY, divisors) || ofY <= 0 || ofX % ofY) return std::nullopt;
+  for (const std::string &divisor : divisors) {
+    auto *it = llvm::find(names, divisor);
+    if (it == names.end()) return std::nullopt;
+    names.erase(it);
+  }
+  if (names.empty()) return IndexExpr::constant(ofX / ofY);
+  // "G*H" may be the only name that a launch knows.
+  return IndexExpr::binary(IndexExpr::Code::FloorDiv, x, y);
+}
+
+/// Query heads that share a key head become queries of one head, so that its keys and values are read once:
+///
+///   %y = graph.attention %q, %k, %v : ([8, S, D], [2, T, D], ...)  ->  %r = graph.reshape %q : [2, 4*S, D]
+///                                                                      %a = graph.attention %r, %k, %v
+///                                                                      %y = graph.reshape %a : [8, S, D]
+///
+/// Null if heads or queries must be told apart: a causal mask of more than one query, a bias or mask of
+/// theirs.
+Value shareKeys(OpBuilder &b, AttentionOp op) {
+  Tensor q = op.getQ().getType(), k = op.getK().getType();
+  const int64_t heads = q.getRank() - 3, rows = heads + 1;
+  if (heads < 0 || q.getDims()[heads] == k.getDims()[heads]) return {};
+  if (op.getCausal() && !q.isOne(rows)) return {};
+  for (Value beside : {op.getBias(), op.getMask()}) {
+    if (!beside) continue;
+    auto type = cast<Tensor>(beside.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (int64_t axis = d + q.getRank() - type.getRank(); (axis == heads || axis == rows) && !type.isOne(d))
+        return {};
+  }
+  auto extent = [](Attribute dim) {
+    auto known = dyn_cast<IntegerAttr>(dim);
+    return known ? IndexExpr::constant(known.getInt()) : cast<tile::IndexExprAttr>(dim).getExpr();
+  };
+  std::optional<IndexExpr> shared = quotient(extent(q.getDims()[heads]), extent(k.getDims()[heads]));
+  if (!shared) return {};
+  std::optional<IndexExpr> queries = IndexExpr::product({*shared, extent(q.getDims()[rows])});
+  if (!queries || queries->checkText()) return {};
+  SmallVector<Attribute> dims(q.getDims().getValue());
+  dims[heads] = k.getDims()[heads];
+  dims[rows] = extentAttr(b.getContext(), *queries);
+  auto type = Tensor::get(b.getContext(), b.getArrayAttr(dims), q.getElementType());
+  Location loc = op.getLoc();
+  Value joined = ReshapeOp::create(b, loc, type, op.getQ());
+  auto attention = cast<AttentionOp>(b.clone(*op));
+  attention.getQMutable().assign(joined);
+  attention.getResult().setType(type);
+  attention.setCausal(false);
+  return ReshapeOp::create(b, loc, q, attention.getResult());
+}
+
 struct GraphDecompose : impl::GraphDecomposeBase<GraphDecompose> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
@@ -133,6 +206,7 @@ struct GraphDecompose : impl::GraphDecomposeBase<GraphDecompose> {
       if (auto o = dyn_cast<LayerNormOp>(op)) formula = layerNorm(f, o);
       if (auto o = dyn_cast<RmsNormOp>(op)) formula = rmsNorm(f, o);
       if (auto o = dyn_cast<ReduceOp>(op)) formula = reduction(f, o);
+      if (auto o = dyn_cast<AttentionOp>(op)) formula = shareKeys(b, o);
       if (!formula) return;
       Value old = op->getResult(0);
       old.replaceAllUsesWith(f.round(formula, cast<Tensor>(old.getType()).getElementType()));

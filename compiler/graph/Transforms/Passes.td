@@ -15,7 +15,8 @@ def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
   let summary = "Formulas become elementwise operations and reductions along one axis";
   let description = [{
     softmax, layer_norm and rms_norm become what they are defined as; a reduction along several axes becomes one along
-    each; sums of narrow floats are taken in f32. Fusion then needs to know two kinds of operation only.
+    each; sums of narrow floats are taken in f32. Query heads of attention that share a key head become its queries, where no
+    mask tells them apart. Fusion then needs to know two kinds of operation only.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -21,3 +21,33 @@ graph.func @sum(%x: !graph.tensor<["M", "N"], bf16>) -> !graph.tensor<[], bf16> 
   %0 = graph.reduce sum %x axes [0, 1] : (!graph.tensor<["M", "N"], bf16>) -> !graph.tensor<[], bf16>
   graph.return %0 : !graph.tensor<[], bf16>
 }
+
+// Query heads that share a key head are its queries. A causal mask of one query hides nothing.
+// CHECK-LABEL: graph.func @shared
+// CHECK-SAME: (%[[Q:.*]]: !graph.tensor<["B", "G*H", 1, 64], f32>
+// CHECK: %[[R:.*]] = graph.reshape %[[Q]] : {{.*}} -> !graph.tensor<["B", "H", "G*H // H", 64], f32>
+// CHECK: %[[A:.*]] = graph.attention %[[R]], %{{.*}}, %{{.*}} mask %{{.*}} -> !graph.tensor<["B", "H", "G*H // H", 64], f32>
+// CHECK-NOT: causal
+// CHECK: graph.reshape %[[A]] : {{.*}} -> !graph.tensor<["B", "G*H", 1, 64], f32>
+graph.func @shared(%q: !graph.tensor<["B", "G*H", 1, 64], f32>, %k: !graph.tensor<["B", "H", "S", 64], f32>, %m: !graph.tensor<["B", 1, 1, "S"], i1>) -> !graph.tensor<["B", "G*H", 1, 64], f32> {
+  %0 = graph.attention %q, %k, %k mask %m {causal} : (!graph.tensor<["B", "G*H", 1, 64], f32>, !graph.tensor<["B", "H", "S", 64], f32>, !graph.tensor<["B", "H", "S", 64], f32>, !graph.tensor<["B", 1, 1, "S"], i1>) -> !graph.tensor<["B", "G*H", 1, 64], f32>
+  graph.return %0 : !graph.tensor<["B", "G*H", 1, 64], f32>
+}
+
+// CHECK-LABEL: graph.func @several
+// CHECK: graph.attention %{{.*}} -> !graph.tensor<[2, "4*S", 64], f32>
+graph.func @several(%q: !graph.tensor<[8, "S", 64], f32>, %k: !graph.tensor<[2, "T", 64], f32>) -> !graph.tensor<[8, "S", 64], f32> {
+  %0 = graph.attention %q, %k, %k : (!graph.tensor<[8, "S", 64], f32>, !graph.tensor<[2, "T", 64], f32>, !graph.tensor<[2, "T", 64], f32>) -> !graph.tensor<[8, "S", 64], f32>
+  graph.return %0 : !graph.tensor<[8, "S", 64], f32>
+}
+
+// A causal mask of several queries, a bias of each head and extents without a quotient keep their heads.
+// CHECK-LABEL: graph.func @apart
+// CHECK-NOT: graph.reshape
+// CHECK: graph.return
+graph.func @apart(%q: !graph.tensor<[8, "S", 64], f32>, %k: !graph.tensor<[2, "S", 64], f32>, %b: !graph.tensor<[8, 1, "S"], f32>, %r: !graph.tensor<["H", "S", 64], f32>) {
+  %0 = graph.attention %q, %k, %k {causal} : (!graph.tensor<[8, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>) -> !graph.tensor<[8, "S", 64], f32>
+  %1 = graph.attention %q, %k, %k bias %b : (!graph.tensor<[8, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>, !graph.tensor<[8, 1, "S"], f32>) -> !graph.tensor<[8, "S", 64], f32>
+  %2 = graph.attention %r, %k, %k : (!graph.tensor<["H", "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>) -> !graph.tensor<["H", "S", 64], f32>
+  graph.return
+}
