@@ -14,6 +14,7 @@
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tessera {
@@ -194,15 +195,24 @@ class Fuse : public impl::TileFuseBase<Fuse> {
       if (needsMemoryOperand(use)) return true;
       bool elsewhere = user->getBlock() != op.getBlock();
       if (elsewhere && (readsMemory(&op) || !isCheap(&op))) return true;
-      // Computed once per row, rather than once per element of the row.
-      if (isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user) &&
-          !isReadAsRow(op, user))
-        return true;
+      if (isSpread(op, user)) return true;
       if (isa<scf::YieldOp>(user) && yieldHazard(v, cast<scf::YieldOp>(user))) return true;
     }
     if (isCheap(&op) || isViewOfMemory(op)) return false;
-    return (uses > 1 && !isEvaluatedOnce(op)) || (readsMemory(&op) && overtaken(&op)) ||
-           (isa<RandOp>(op) && isCalledElsewhere(op));
+    return (uses > 1 && !isEvaluatedOnce(op) && !(uses == 2 && isScaledProduct(op))) ||
+           (readsMemory(&op) && overtaken(&op)) || (isa<RandOp>(op) && isCalledElsewhere(op));
+  }
+
+  /// Is it one operation with a constant on a product, such as the scale of scores? Two nests compute it in
+  /// less time than they read it from a copy.
+  static bool isScaledProduct(Operation &op) {
+    if (!isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op)) return false;
+    DenseElementsAttr constant;
+    auto isOne = [&](Value product, Value other) {
+      return product.getDefiningOp<MmaOp>() && product.hasOneUse() &&
+             matchPattern(other, m_Constant(&constant)) && constant.isSplat();
+    };
+    return isOne(op.getOperand(0), op.getOperand(1)) || isOne(op.getOperand(1), op.getOperand(0));
   }
 
   /// Does one nest use a value several times at the same position? It computes it once for all of them.
@@ -229,6 +239,12 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     if (!broadcast) return false;
     auto isVector = [](Value v) { return tileType(v).getShape().back() > 1; };
     return isVector(load.getResult()) && isVector(broadcast.getInput());
+  }
+
+  /// Is it computed once per row, rather than once per element of the row that it is spread to?
+  static bool isSpread(Operation &op, Operation *user) {
+    return isa<BroadcastOp, ExpandDimsOp>(user) && !isCheap(&op) && feedsBroadcast(user) &&
+           !isReadAsRow(op, user);
   }
 
   static bool feedsBroadcast(Operation *op) {
@@ -275,6 +291,9 @@ class Fuse : public impl::TileFuseBase<Fuse> {
     if (!op || alwaysInMemory(v) || op->hasAttr(kMaterialize) || !seen[sameIndex].insert(v).second)
       return false;
     return llvm::any_of(op->getOperands(), [&](Value operand) {
+      // It will have memory of its own, which is written before the yield.
+      if (Operation *from = operand.getDefiningOp(); from && isTile(operand) && isSpread(*from, op))
+        return false;
       return isTile(operand) && readsReplaced(operand, replaced, own, sameIndex && isElementwise(op), seen);
     });
   }
