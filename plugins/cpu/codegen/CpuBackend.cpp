@@ -89,6 +89,7 @@ public:
       pm.addPass(createTileExpandHalf());
       pm.addPass(createCpuExpandFma());
     }
+    if (cpu_.vectorBytes == 64 && !cpu_.isOther) pm.addPass(createCpuExpandMinMax());
     pm.addPass(createTileExpandMinMax()); // before arith-expand, which defines them differently
     pm.addPass(createSCFToControlFlowPass());
     pm.addPass(arith::createArithExpandOpsPass());

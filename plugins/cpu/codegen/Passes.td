@@ -46,6 +46,14 @@ def CpuExpandFma : Pass<"cpu-expand-fma", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def CpuExpandMinMax : Pass<"cpu-expand-minmax", "::mlir::ModuleOp"> {
+  let summary = "Computes minima and maxima of whole AVX-512 vectors by vrange";
+  let description = [{
+    Only of vectors of 64 bytes, on x86 with AVX512DQ. `tile-expand-minmax` expands the others.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 def CpuExpandDivision : Pass<"cpu-expand-division", "::mlir::ModuleOp"> {
   let summary = "Divides vectors of integers by dividing floats";
   let description = [{

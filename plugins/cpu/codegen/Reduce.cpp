@@ -196,6 +196,7 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
   // Along another axis lanes are columns. A few vectors of them side by side hide latency and use what a
   // cache line brings, where that is not much code.
   int64_t blocks = tile::isShort(input) ? 4 : 1;
+  if (blocks > 1 && kept.back() == 3 * lanes) blocks = 3; // not two and one
   auto block = [&](Indices at, int64_t width) {
     Vec<int64_t> widths(std::max<int64_t>(width / lanes, 1), std::min(width, lanes));
     Vec<Value> index(at);
