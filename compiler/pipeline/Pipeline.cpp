@@ -67,6 +67,10 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createCSEPass());
   const std::string backend = options.target.backend().name().str();
   kernel.addPass(createTileRelaxArithmetic({backend}));
+  // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
+  // it is.
+  if (!target.threads && target.vectorBytes == 64)
+    kernel.addPass(createTileTransposeProducts({target.vectorBytes}));
   if (!target.matrixInstructions.empty()) {
     TileAssignLayoutsOptions layouts;
     layouts.backend = backend;

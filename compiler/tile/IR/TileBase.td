@@ -27,6 +27,7 @@ def Tile_Dialect : Dialect {
     | `tile.lanes` | `scf.for` | the loop over the lanes of one program |
     | `tile.materialize` | operations with tile results | the results get memory of their own (`tile-fuse`) |
     | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
+    | `tile.strided` | `tile.mma` | the elements of `a` are read one by one where they are, so that `trans_a` costs nothing (`tile-transpose-products`) |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
     | `tile.product` | kernels | a matrix product that the target computes by a body of its own, the kernel being its epilogue: a dictionary of the operands' arguments `a` and `b`, `c` (that the product is stored to; -1: the kernel stores), `trans_a`, `trans_b`, the program's `block`, whether the grid `has_columns` and `has_rows`, and for each axis of the batch the operands' axes `batch_a`, `batch_b`, `batch_c` (-1: none) (`tile-extract-product`) |
@@ -35,7 +36,8 @@ def Tile_Dialect : Dialect {
   }];
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
-    "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product);
+    "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
+    "::mlir::UnitAttr":$strided);
   let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

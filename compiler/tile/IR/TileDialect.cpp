@@ -63,6 +63,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == kPrivateValue)
     return check(isa<UnitAttr>(value) && isa<AtomicOp>(op), "a unit attribute on tile.atomic");
+  if (name == kStrided) return check(isa<UnitAttr>(value) && isa<MmaOp>(op), "a unit attribute on tile.mma");
   if (name == kProduct) {
     auto kernel = dyn_cast<KernelOp>(op);
     const std::string needs = kernel ? whyNoProduct(kernel) : "a tile.kernel";

@@ -139,7 +139,8 @@ private:
       OpBuilder b(mma);
       Location loc = mma.getLoc();
       Value v = operand.get();
-      bool isTurned = operand.getOperandNumber() == 0 ? mma.getTransA() : mma.getTransB();
+      bool isTurned =
+          operand.getOperandNumber() == 0 ? mma.getTransA() && !mma->hasAttr(kStrided) : mma.getTransB();
       auto buffer = dyn_cast<BufferType>(v.getType());
       from = mma.getIsUnsigned() ? DType::U8
                                  : dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(v));
@@ -168,7 +169,7 @@ private:
       operand.set(v);
     }
     if (isInstruction) return;
-    mma.setTransA(false);
+    if (!mma->hasAttr(kStrided)) mma.setTransA(false);
     mma.setTransB(false);
     if (from == to) return;
     mma.setIsUnsigned(false);

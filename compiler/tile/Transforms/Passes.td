@@ -96,6 +96,20 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   ];
 }
 
+def TileTransposeProducts : Pass<"tile-transpose-products", "::tessera::tile::KernelOp"> {
+  let summary = "Computes products of products with their transposes, lanes along the rows of the first";
+  let description = [{
+    A loop that multiplies rows by the rows of one tile after the other, and what it computes of that product by another
+    tile, as attention does, becomes a loop over transposed tiles. Neither tile needs a transpose then, and reductions along
+    the columns of the first product combine vectors. A loop whose tensor has at most `few-rows` rows stays as it is.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of the target's vector registers">,
+    Option<"fewRows", "few-rows", "int64_t", "4", "as many rows are computed as they are">,
+  ];
+}
+
 def TileVectorize : Pass<"tile-vectorize", "::tessera::tile::KernelOp"> {
   let summary = "Chooses the vector width and the register block (fragment) of every mma";
   let options = [

@@ -40,6 +40,14 @@ func.func @private(%a: f32) -> f32 {
 
 // -----
 
+func.func @strided(%a: f32) -> f32 {
+  // expected-error @+1 {{it must be a unit attribute on tile.mma}}
+  %b = arith.addf %a, %a {tile.strided} : f32
+  return %b : f32
+}
+
+// -----
+
 func.func @private_value(%a: f32) -> f32 {
   // expected-error @+1 {{it must be a unit attribute on tile.atomic}}
   %b = arith.addf %a, %a {tile.private_value} : f32

@@ -53,7 +53,8 @@ public:
       return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96,
               codegen::coverExtent(columns, 64, 256), 256};
     case schedule::GroupKind::Attention:
-      return {64, 64};
+      // Three vectors of queries by eight rows of keys or values are a block (docs/decisions/0063).
+      return {capabilities_.vectorBytes == 64 ? 48 : 64, 64};
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};

@@ -112,7 +112,13 @@ bool KernelLowering::isDeferred(Operation *op) {
   if (op->getNumResults() != 1 || !tile::inMemory(op->getResult(0)) || !op->hasOneUse()) return false;
   auto mma = dyn_cast<tile::MmaOp>(*op->user_begin());
   if (!mma || mma.getAcc() == op->getResult(0) || mma->getBlock() != op->getBlock()) return false;
-  if (!isRead(op->getResult(0)) || !mayBeDirect(mma)) return false;
+  if (!isRead(op->getResult(0))) return false;
+  if (mma->hasAttr(tile::kStrided)) {
+    // converted once in scratch, rather than for each vector of columns
+    if (op->getResult(0) != mma.getA() || isa<tile::CastOp>(op)) return false;
+  } else if (!mayBeDirect(mma)) {
+    return false;
+  }
   for (Operation *between = op->getNextNode(); between != mma; between = between->getNextNode())
     if (writesMemory(between)) return false;
   deferred_.insert(op);
@@ -342,7 +348,7 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
 /// Computes the columns of a range in blocks of rows by vectors.
 void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &c,
                                  std::array<int64_t, 2> block, std::array<Value, 2> range, Value rows,
-                                 Value columns, Value depth) {
+                                 Value columns, Value depth, bool fresh) {
   const auto [count, vectors] = block;
   const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = vectors * lanes;
   Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
@@ -367,7 +373,8 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
         ofA.push_back(times(i, a.rowStride));
         for (int64_t g = 0; g < vectors; ++g) {
           places.push_back(address(c.data, plus(times(i, constant(c.shape[1])), at[g]), c.element));
-          sums.push_back(load(c.element, places.back(), lanes, maskOfC(g)));
+          sums.push_back(fresh ? zeroOf(VectorType::get({lanes}, c.element))
+                               : load(c.element, places.back(), lanes, maskOfC(g)));
         }
       }
       auto loop = scf::ForOp::create(b_, zero, depth, constant(1), sums);

@@ -198,10 +198,15 @@ private:
   void emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns,
                        Value depth);
   void chainBlocks(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
-                   std::array<Value, 2> range, Value rows, Value columns, Value depth);
+                   std::array<Value, 2> range, Value rows, Value columns, Value depth,
+                   bool fresh = false); // `fresh`: C begins with zeros
   void prefetch(const Factor &, Value index);
   Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
+
+  // Strided.cpp
+  LogicalResult lowerStrided(tile::MmaOp);
+  mlir::func::FuncOp stridedFunction(const Factor &a, const Factor &b, const Place &c, bool fresh);
 
   // LaneVectors.cpp
   class LaneVectors;

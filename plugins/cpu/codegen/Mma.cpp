@@ -19,6 +19,7 @@ using namespace mlir;
 namespace tessera::cpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
+  if (op->hasAttr(tile::kStrided)) return lowerStrided(op);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   const bool inPairs = a.element.isInteger(16) && b.element.isInteger(16) && element.isInteger(32);

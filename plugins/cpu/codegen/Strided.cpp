@@ -1,0 +1,111 @@
+// Products whose left operand is broadcast element by element from where it is, with any strides
+// (`tile.strided`): neither a copy nor a transpose. The right operand is a tile in scratch, whose rows are
+// vectors.
+//
+// Blocks have as many vectors as there are columns, at most 4, and as many rows as the registers then allow:
+// 24 sums keep both multipliers busy for each row of the right operand that is loaded. Each element is one
+// chain over k, as in every other product of two tiles.
+#include "plugins/cpu/codegen/Lowering.h"
+
+using namespace mlir;
+
+namespace tessera::cpu {
+namespace {
+
+/// The rows of a block by its vectors - 1. One vector has more rows: each needs a broadcast of its own.
+constexpr int64_t kBlockRows[] = {12, 8, 8, 6};
+constexpr int64_t kMostVectors = std::size(kBlockRows);
+
+} // namespace
+
+LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
+  Place c = place(op.getResult());
+  if (c.element != tile::tileType(op.getB()).getElementType() || vectorBytes_ < 64)
+    return op.emitOpError() << "with tile.strided is not implemented for this target (TSR_UNIMPLEMENTED)";
+  auto less = [&](Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); };
+  auto inScratch = [&](Value operand) {
+    Place p = place(operand);
+    Factor factor{p.data, constant(p.shape[1]), constant(1), p.element, {}, {}};
+    // An operand that was filled only as far as products read it ends where its tensor does.
+    if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end()) factor.ends = filled->second;
+    return factor;
+  };
+  std::optional<Factor> a;
+  if (Operation *from = op.getA().getDefiningOp(); from && deferred_.erase(from)) {
+    a = readInPlace(op.getA());
+    if (!a && failed(lowerOp(from))) return failure();
+  }
+  if (!a) a = inScratch(op.getA());
+  Factor b = inScratch(op.getB());
+  int64_t depthOfTile = tile::tileType(op.getB()).getDimSize(0);
+  if (op.getTransA()) {
+    std::swap(a->rowStride, a->columnStride);
+    if (!a->ends.empty()) std::swap(a->ends[0], a->ends[1]);
+  }
+  Value rows = constant(c.shape[0]), columns = constant(c.shape[1]), depth = constant(depthOfTile);
+  if (!op.getLimits().empty()) {
+    rows = less(rows, scalar(op.getLimits()[0]));
+    columns = less(columns, scalar(op.getLimits()[1]));
+    depth = less(depth, scalar(op.getLimits()[2]));
+  }
+  if (!a->ends.empty()) rows = less(rows, a->ends[0]), depth = less(depth, a->ends[1]);
+  if (!b.ends.empty()) columns = less(columns, b.ends[1]), depth = less(depth, b.ends[0]);
+
+  // An accumulator of zeros needs to be in memory only where the product does not write it.
+  const bool fresh = target::isZeroTile(op.getAcc());
+  if (fresh) {
+    Value isPart = arith::OrIOp::create(
+        b_, b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, rows, constant(c.shape[0])),
+        b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, columns, constant(c.shape[1])));
+    auto choice = scf::IfOp::create(b_, TypeRange(), isPart, false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    assign(op.getAcc(), c, op);
+  } else {
+    assign(op.getAcc(), c, op);
+  }
+  func::CallOp::create(
+      b_, stridedFunction(*a, b, c, fresh),
+      ValueRange{a->data, a->rowStride, a->columnStride, b.data, b.rowStride, c.data, rows, columns, depth});
+  return success();
+}
+
+/// strided(a, its strides, b, the stride of its rows, c, rows, columns, depth)
+func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, const Place &c, bool fresh) {
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
+  std::string name = "mma.strided." + elementName(a.element, a.cast) + "." + elementName(b.element, b.cast) +
+                     "." + std::to_string(c.shape[1]) + (fresh ? ".fresh" : "");
+  return sharedFunction(
+      name, {pointer, index, index, pointer, index, pointer, index, index, index}, [&](func::FuncOp f) {
+        f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+        auto in = f.getArguments();
+        Factor x{in[0], in[1], in[2], a.element, a.cast, {}};
+        Factor y{in[3], in[4], constant(1), b.element, b.cast, {}};
+        Place sum{in[5], c.shape, c.element};
+        Value rows = in[6], columns = in[7], depth = in[8];
+        const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+        const int64_t most = (c.shape[1] + lanes - 1) / lanes;
+        auto blocks = [&](int64_t vectors, Value from, Value end) {
+          chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth,
+                      fresh);
+        };
+        Value from = constant(0);
+        if (most >= kMostVectors) {
+          Value wide = roundDown(columns, kMostVectors * lanes);
+          blocks(kMostVectors, from, wide);
+          from = wide;
+        }
+        // The columns that are left, in one block as wide as they need.
+        OpBuilder::InsertionGuard guard(b_);
+        for (int64_t vectors = std::min(most, kMostVectors - 1); vectors; --vectors) {
+          Value before = arith::AddIOp::create(b_, from, constant((vectors - 1) * lanes));
+          Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, columns, before);
+          auto choice = scf::IfOp::create(b_, TypeRange(), reaches, true);
+          b_.setInsertionPointToStart(&choice.getThenRegion().front());
+          blocks(vectors, from, columns);
+          b_.setInsertionPointToStart(&choice.getElseRegion().front());
+        }
+      });
+}
+
+} // namespace tessera::cpu
