@@ -185,3 +185,37 @@ tile.kernel @parts(%x: !tile.view<8x8xf32>, %o: !tile.view<8x4xf32>) grid [] att
   tile.store %f, %o[%c0, %c0] extents [8, 4] {in_bounds} : tensor<8x4xf32>, !tile.view<8x4xf32>
   tile.return
 }
+
+// A sum that is scaled by a value of each row, which has memory of its own, is updated in place. The scale of
+// a product that two nests use is computed in both.
+// CHECK-LABEL: tile.kernel @scaled
+// CHECK: tile.mma
+// CHECK: arith.mulf %{{.*}}, %{{.*}} : tensor<16x16xf32>
+// CHECK: tile.exp %{{.*}} {tile.materialize} : tensor<16xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : tensor<16x16xf32>
+// CHECK-NEXT: scf.yield
+tile.kernel @scaled(%x: !tile.view<16x16xf32>, %o: !tile.view<16x16xf32>, %N: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["16", "16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["16", "16"], access = write>,
+    #tile.param<name = "N", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %none = arith.constant dense<0.0> : tensor<16xf32>
+  %half = arith.constant dense<0.5> : tensor<16x16xf32>
+  %t = tile.load %x[%c0, %c0] extents [16, 16] : !tile.view<16x16xf32> -> tensor<16x16xf32>
+  %r:2 = scf.for %i = %c0 to %N step %c1 iter_args(%acc = %zero, %old = %none) -> (tensor<16x16xf32>, tensor<16xf32>) {
+    %p = tile.mma %t, %t, %zero : tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>
+    %s = arith.mulf %p, %half : tensor<16x16xf32>
+    %top = tile.reduce max %s axis 1 : tensor<16x16xf32> -> tensor<16xf32>
+    %d = arith.subf %old, %top : tensor<16xf32>
+    %alpha = tile.exp %d : tensor<16xf32>
+    %line = tile.expand_dims %alpha axis 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %spread = tile.broadcast %line : tensor<16x1xf32> -> tensor<16x16xf32>
+    %kept = arith.mulf %spread, %acc : tensor<16x16xf32>
+    %next = arith.addf %kept, %s : tensor<16x16xf32>
+    scf.yield %next, %top : tensor<16x16xf32>, tensor<16xf32>
+  }
+  tile.store %r#0, %o[%c0, %c0] extents [16, 16] : tensor<16x16xf32>, !tile.view<16x16xf32>
+  tile.return
+}
