@@ -42,8 +42,13 @@ auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> 
         Vec<Value> end = place;
         end.back() = b_.createOrFold<arith::AddIOp>(end.back(), constant(lanes - 1));
         Value last = evaluate(index, end, 0, {false});
-        require(arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, element),
-                arith::ConstantOp::create(b_, b_.getI64IntegerAttr(strided->step * (lanes - 1))));
+        Value apart = arith::CmpIOp::create(
+            b_, arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, element),
+            arith::ConstantOp::create(b_, b_.getI64IntegerAttr(strided->step * (lanes - 1))));
+        result.isRegular = both(result.isRegular, apart);
+        result.position = arith::IndexCastOp::create(b_, b_.getIndexType(), element);
+        result.size = view.sizes[dim];
+        result.mask = both(result.mask, apart);
         require(arith::CmpIPredicate::ult, last, toI64(view.sizes[dim]));
       }
       start = arith::IndexCastOp::create(b_, b_.getIndexType(), element);
@@ -56,6 +61,9 @@ auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> 
     if (axes.ofDim[dim] && !isLast) start = b_.createOrFold<arith::AddIOp>(start, at[*axes.ofDim[dim]]);
     if (own) {
       require(arith::CmpIPredicate::ult, start, view.sizes[dim]);
+      if (strided && !tile::isTile(index))
+        result.isRegular = both(result.isRegular,
+                                arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, start, view.sizes[dim]));
       addTo(first, b_.createOrFold<arith::MulIOp>(start, view.strides[dim]));
       continue;
     }
@@ -128,8 +136,8 @@ Value TileLowering::loadRow(const Window &w, Indices at, int64_t lanes) {
   return branch.getResult(0);
 }
 
-/// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors if all of them are
-/// inside the tensor.
+/// Elements at a constant distance (x[::2], x[::-1]) are read by loads of whole vectors, which are masked
+/// unless all elements are inside the tensor.
 Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes) {
   auto gather = [&](std::optional<tile::StridedDim> strided = {}) {
     return gathered(op.getMemory(), op.getIndices(), op.getExtents(), at, lanes, strided);
@@ -144,8 +152,21 @@ Value TileLowering::evaluateGather(tile::GatherOp op, Indices at, int64_t lanes)
     b_.setInsertionPointToStart(&branch.getThenRegion().front());
     scf::YieldOp::create(b_, loadStrided(view.element, g.addresses, strided->step, lanes));
     b_.setInsertionPointToStart(&branch.getElseRegion().front());
-    Gathered each = gather();
-    scf::YieldOp::create(b_, loadLanes(view.element, each.addresses, each.mask));
+    auto loadEach = [&] {
+      Gathered each = gather();
+      return loadLanes(view.element, each.addresses, each.mask);
+    };
+    if (isPacked(view.element)) {
+      scf::YieldOp::create(b_, loadEach());
+      return branch.getResult(0);
+    }
+    auto inner = scf::IfOp::create(b_, branch.getResult(0).getType(), g.isRegular, true);
+    scf::YieldOp::create(b_, inner.getResult(0));
+    b_.setInsertionPointToStart(&inner.getThenRegion().front());
+    scf::YieldOp::create(b_, loadStrided(view.element, g.addresses, strided->step, lanes,
+                                         LinePart{g.position, g.size, view.data}));
+    b_.setInsertionPointToStart(&inner.getElseRegion().front());
+    scf::YieldOp::create(b_, loadEach());
     return branch.getResult(0);
   }
   Gathered g = gather();

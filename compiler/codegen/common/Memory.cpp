@@ -416,7 +416,8 @@ Value TileLowering::loadLanes(Type element, Value addresses, Value mask) {
   return v;
 }
 
-Value TileLowering::loadStrided(Type element, Value first, int64_t step, int64_t lanes) {
+Value TileLowering::loadStrided(Type element, Value first, int64_t step, int64_t lanes,
+                                std::optional<LinePart> line) {
   if (isPacked(element))
     return loadLanes(element, stridedAddresses(first, constant(step), element, lanes), {});
   const int64_t distance = std::abs(step), span = distance * (lanes - 1) + 1;
@@ -428,14 +429,29 @@ Value TileLowering::loadStrided(Type element, Value first, int64_t step, int64_t
   Value chosen;
   for (int64_t k = 0; k < distance; ++k) {
     const int64_t begin = std::min(k * lanes, span - lanes);
-    Value part = LLVM::LoadOp::create(b_, type, address(low, constant(begin), element), align);
-    Vec<int64_t> from;
+    Value from = address(low, constant(begin), element), part;
+    if (line) {
+      const int64_t before = step > 0 ? begin : begin + 1 - span;
+      Value position = arith::AddIOp::create(b_, line->first, constant(before));
+      Value lo = arith::SubIOp::create(b_, constant(0), position);
+      Value hi = arith::SubIOp::create(b_, line->size, position);
+      Value mask = rangeMask(constant(0), lo, hi, lanes); // of lanes: positions may be negative
+      // A masked load without lanes is slow at an address without memory.
+      Value end = arith::AddIOp::create(b_, position, constant(lanes));
+      Value any = both(arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, end, constant(0)),
+                       arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, position, line->size));
+      from = arith::SelectOp::create(b_, any, from, line->data);
+      part = LLVM::MaskedLoadOp::create(b_, type, from, mask, zeroOf(type), align);
+    } else {
+      part = LLVM::LoadOp::create(b_, type, from, align);
+    }
+    Vec<int64_t> order;
     for (int64_t lane = 0; lane < lanes; ++lane) {
       const int64_t at = (step > 0 ? lane : lanes - 1 - lane) * distance;
       const bool isEarlier = at < begin;
-      from.push_back(isEarlier ? lane : lanes + std::min(at - begin, lanes - 1));
+      order.push_back(isEarlier ? lane : lanes + std::min(at - begin, lanes - 1));
     }
-    chosen = vector::ShuffleOp::create(b_, chosen ? chosen : part, part, from);
+    chosen = vector::ShuffleOp::create(b_, chosen ? chosen : part, part, order);
   }
   if (element.isInteger(1))
     chosen = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, chosen, zeroOf(type));

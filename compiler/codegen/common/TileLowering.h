@@ -297,9 +297,15 @@ protected:
   /// The same for a vector of addresses, one per element. Of equal addresses the last lane's element is
   /// stored.
   Value loadLanes(Type memory, Value addresses, Value mask);
+  /// The line of a tensor along a dim of stride 1: the index of an element, the number of elements, and an
+  /// address that can be read.
+  struct LinePart {
+    Value first, size, data;
+  };
   /// Loads `lanes` elements at a distance of `step` elements, the first of which is at `first`, by loads of
-  /// vectors. Elements between them are read, none outside.
-  Value loadStrided(Type memory, Value first, int64_t step, int64_t lanes);
+  /// vectors. Elements between them are read, none outside. Of those outside of `line`, if it is given, the
+  /// result has zeros.
+  Value loadStrided(Type memory, Value first, int64_t step, int64_t lanes, std::optional<LinePart> line = {});
   void storeLanes(Type memory, Value vector, Value addresses, Value mask);
 
   // Packed.cpp: the same of elements that share bytes. Their addresses count half bytes.
@@ -341,6 +347,9 @@ protected:
     Value addresses; // vector of pointers; of a strided gather the pointer to the first element
     Value mask; // which of them are inside the tensor; of a strided gather i1: all are, and at that distance
     Value base, offsets; // the addresses of lanes are `offsets` elements after `base`
+    // Of a strided gather: i1, the indices are at that distance and the others inside; the index of the first
+    // element, and the number of elements of its dim.
+    Value isRegular, position, size;
   };
   /// `strided`, if given, describes a gather whose elements are to be read at a constant distance.
   Gathered gathered(Value memory, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
