@@ -83,11 +83,28 @@ def joins():
             yield case(f"join/part-{count}/{dtype}", {"x": (("B", "N", count), dtype)}, f"x[:, :, {count - 1}]", lambda x: x[:, :, -1], sizes)
         for step in (-4, -3, -2, 3, 4, 5):
             yield case(f"join/step{step}/{dtype}", {"x": (("M", "N"), dtype)}, f"x[:, ::{step}]", lambda x, s=step: x[:, ::s], sizes)
+    for axis in range(3):  # of slices: parts that begin, end and repeat anywhere, in one launch
+        at = lambda text, axis=axis: f"x[{':, ' * axis}{text}]"
+        text = f"ts.concat([{at('1:')}, {at('::-1')}, x, {at('::2')}, {at(':1')}], axis={axis})"
+        for dtype in ("f32", "i8", "bool"):
+            yield case(f"join/slices-{axis}/{dtype}", {"x": (("B", "M", "N"), dtype)}, text,
+                       lambda x, a=axis: np.concatenate([v.swapaxes(0, a) for v in (lambda y: (y[1:], y[::-1], y, y[::2], y[:1]))(x.swapaxes(0, a))], a),
+                       [s for s in sizes if all(s.values())])
     for axis, dims in enumerate((("K", "B", "M", "N"), ("B", "K", "M", "N"), ("B", "M", "K", "N"), ("B", "M", "N", "K"))):
         other = tuple("M" if d == "K" else d for d in dims)
         for dtype in ("f32", "i8"):
             yield case(f"join/concat-{axis}/{dtype}", {"x": (dims, dtype), "y": (other, dtype)}, f"ts.concat([x, y, x], axis={axis})",
                        lambda x, y, axis=axis: np.concatenate([x, y, x], axis), [s | {"K": k} for s, k in zip(SIZES + EMPTY, (1, 2, 0, 7, 3, 4, 1, 5))])
+
+
+# ---- orders of axes ----
+
+def orders():
+    """Axes that stay next to each other are one; a tile spans the last axis of both orders."""
+    for perm in itertools.permutations(range(4)):
+        for dtype in ("f32", "i8") if perm in ((0, 2, 3, 1), (3, 2, 1, 0)) else ("i16",):
+            yield case(f"order/{''.join(map(str, perm))}/{dtype}", {"x": (("B", "M", "N", "K"), dtype)}, f"x.transpose{perm}",
+                       lambda x, p=perm: x.transpose(p), [s | {"K": k} for s, k in zip(SIZES[:4] + EMPTY[:1], (3, 1, 5, 66, 2))])
 
 
 # ---- borders and repetitions ----
@@ -386,5 +403,5 @@ def einsums():
 
 
 def programs():
-    for family in (slices, joins, borders, gathers, scatters, scans, reductions, einsums):
+    for family in (slices, joins, orders, borders, gathers, scatters, scans, reductions, einsums):
         yield from family()

@@ -286,6 +286,10 @@ Value borderValue(Elaborator &ctx, GraphCall &a) {
 
 } // namespace
 
+/// A border of up to this many boxes of extent 1 along its axis is that many parts: they are contiguous, as
+/// the tensor itself is, where a box with a step is not.
+static constexpr int64_t kMostSingleBoxes = 8;
+
 Value graphPad(Elaborator &ctx, GraphCall &a) {
   const Range loc = a.loc;
   if (a[0].isError() || !ctx.graphTensor(a[0], a.locOf(0), 1)) return Value::error();
@@ -317,7 +321,7 @@ Value graphPad(Elaborator &ctx, GraphCall &a) {
     if (!r.isError()) ctx.graphLast().texts = std::move(low);
     return r;
   }
-  // One axis after the other: along the last two axes together, each element would need indices of its own.
+  // One axis after the other: its borders, which are slices, and what they surround.
   Value x = std::move(a[0]);
   for (size_t d = 0; d < from.size(); ++d) {
     if (dims[d] == from[d]) continue;
@@ -336,37 +340,45 @@ Value graphPad(Elaborator &ctx, GraphCall &a) {
                             loc))
         return Value::error();
     }
-    auto number = [&](const std::optional<DimExpr> &e) { return e ? ctx.graphExtent(*e) : Value::error(); };
-    Value at = ctx.graphPosition(here, static_cast<int64_t>(d), loc);
-    at = ctx.binary(Op::Sub, std::move(at), number(widths[d].first), loc); // negative before x
-    auto clamp = [&](Value v) {
-      Value zero = ctx.cast(Value::integer(0), v.dtype, loc);
-      v = ctx.binary(Op::Maximum, std::move(v), std::move(zero), loc);
-      return ctx.binary(Op::Minimum, std::move(v), number(subtract(from[d], 1)), loc);
+    const Dims whole = ctx.graphDims(x);
+    std::vector<int> parts;
+    auto addBox = [&](const DimExpr &extent, const std::optional<DimExpr> &start, int64_t step) {
+      if (!start) return false;
+      Dims box = whole;
+      box[d] = extent;
+      std::vector<std::string> starts(whole.size(), "0");
+      std::vector<int64_t> steps(whole.size(), 1);
+      starts[d] = start->text();
+      steps[d] = step;
+      Value v = ctx.graphBox(x, std::move(box), std::move(starts), std::move(steps), loc);
+      if (!v.isError()) parts.push_back(ctx.graphNode(v, loc));
+      return !v.isError();
     };
-    if (name == "edge") {
-      at = clamp(std::move(at));
-    } else if (name == "wrap") {
-      Value before = ctx.binary(Op::Add, at, number(from[d]), loc),
-            after = ctx.binary(Op::Sub, at, number(from[d]), loc);
-      if (before.isError() || after.isError()) return Value::error();
-      Value isBefore = ctx.binary(Op::Lt, at, ctx.cast(Value::integer(0), at.dtype, loc), loc);
-      Value isAfter = ctx.binary(Op::Ge, at, number(from[d]), loc);
-      at = ctx.where(std::move(isAfter), std::move(after), std::move(at), loc, loc);
-      at = ctx.where(std::move(isBefore), std::move(before), std::move(at), loc, loc);
-    } else {                                              // mirrored at both ends
-      const int64_t repeat = name == "symmetric" ? 1 : 0; // is the edge itself repeated?
-      std::optional<DimExpr> end = multiply(from[d], 2);
-      if (end) end = subtract(*end, DimExpr(2 - repeat));
-      Value before = ctx.binary(Op::Sub, Value::integer(-repeat), at, loc);
-      at = ctx.binary(Op::Maximum, std::move(at), std::move(before), loc);
-      Value after = ctx.binary(Op::Sub, number(end), at, loc);
-      at = ctx.binary(Op::Minimum, std::move(at), std::move(after), loc);
-    }
-    if (at.isError()) return at;
-    std::vector<int64_t> along = allAxes(from.size());
-    along[d] = -1;
-    x = ctx.graphGather(x, {std::move(at)}, std::move(along), std::move(here), loc);
+    auto addBorder = [&](const DimExpr &extent, const std::optional<DimExpr> &start, int64_t step) {
+      const std::optional<int64_t> count = extent.constant();
+      if (step == 1 || d + 1 == from.size() || !count || *count > kMostSingleBoxes)
+        return count == 0 || addBox(extent, start, step);
+      for (int64_t i = 0; i < *count; ++i)
+        if (!start || !addBox(DimExpr(1), add(*start, DimExpr(i * step)), 1)) return false;
+      return true;
+    };
+    const auto [before, after] = widths[d];
+    const std::optional<DimExpr> last = subtract(from[d], 1);
+    const bool isMirrored = name == "reflect" || name == "symmetric";
+    std::optional<DimExpr> low = name == "edge"   ? DimExpr(0)
+                                 : name == "wrap" ? subtract(from[d], before)
+                                                  : before;
+    if (name == "symmetric") low = subtract(before, 1);
+    std::optional<DimExpr> high = name == "wrap" ? DimExpr(0) : last;
+    if (name == "reflect") high = subtract(from[d], 2);
+    const int64_t step = isMirrored ? -1 : name == "edge" ? 0 : 1;
+    if (!addBorder(before, low, step))
+      return ctx.fail(Code::E_SHAPE, loc, "this extent is too long an expression");
+    parts.push_back(ctx.graphNode(x, loc));
+    if (!addBorder(after, high, step))
+      return ctx.fail(Code::E_SHAPE, loc, "this extent is too long an expression");
+    x = ctx.graphValue(GraphOp::Concat, x.dtype, std::move(here), loc, std::move(parts));
+    if (!x.isError()) ctx.graphLast().ints = {static_cast<int64_t>(d)};
     if (x.isError()) return x;
   }
   return ctx.graphReshapeTo(std::move(x), std::move(dims), loc);

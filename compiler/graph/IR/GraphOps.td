@@ -301,8 +301,8 @@ def Graph_ReshapeOp : Graph_PureOp<"reshape"> {
 def Graph_SliceOp : Graph_PureOp<"slice"> {
   let summary = "a box of a tensor, of the result's dims, from `starts` on";
   let description = [{
-    A start is an expression of dims. With `steps`, which are not 0, element i along an axis is the tensor's at start + i *
-    step. The box is inside the tensor.
+    A start is an expression of dims. With `steps`, element i along an axis is the tensor's at start + i * step; a step of 0
+    repeats one element. The box is inside the tensor.
   }];
   let arguments = (ins Graph_TensorType:$input, Tile_IndexExprArray:$starts, OptionalAttr<DenseI64ArrayAttr>:$steps);
   let assemblyFormat = "$input `starts` custom<IndexExprs>($starts) (`steps` $steps^)? attr-dict `:` functional-type($input, $result)";

@@ -233,9 +233,8 @@ LogicalResult SliceOp::verify() {
   Tensor input = getInput().getType();
   if (input.getRank() != getType().getRank() || getStarts().size() != getType().getDims().size())
     return emitOpError() << "needs one start per axis, and keeps the rank";
-  if (getSteps() &&
-      (static_cast<int64_t>(getSteps()->size()) != input.getRank() || llvm::is_contained(*getSteps(), 0)))
-    return emitOpError() << "needs one step other than 0 per axis";
+  if (getSteps() && static_cast<int64_t>(getSteps()->size()) != input.getRank())
+    return emitOpError() << "needs one step per axis";
   return sameType(*this, getType(), withDims(input, getType().getDims().getValue()));
 }
 

@@ -99,6 +99,9 @@ LogicalResult GroupOp::verifyRegions() {
     for (auto v : getVariants()->getAsRange<VariantAttr>())
       if (v.getBody() == kTileBody && failed(verifyParts(*this, space, tileOf(*this, v)))) return failure();
   for (Value value : yield.getValues())
-    if (!space.holds(value)) return yield.emitOpError() << "gives a value that the group does not compute";
+    if (!space.holds(value))
+      return yield.emitOpError() << "gives a value that the group does not compute";
+    else if (getKind() == GroupKind::Concat && !value.getDefiningOp<tessera::graph::ConcatOp>())
+      return yield.emitOpError() << "gives a slice that a concat joins";
   return verifyLibraryCall(*this);
 }

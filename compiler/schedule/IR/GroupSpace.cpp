@@ -25,6 +25,12 @@ bool isUniformOp(Operation *op, llvm::function_ref<bool(Value)> isUniform) {
          });
 }
 
+/// Is it a slice that only concats read?
+static bool isPartOfConcat(Operation *op) {
+  return isa<graph::SliceOp>(op) && !op->use_empty() &&
+         llvm::all_of(op->getUsers(), [](Operation *user) { return isa<graph::ConcatOp>(user); });
+}
+
 static Tensor resultType(Operation *op) { return cast<Tensor>(op->getResult(0).getType()); }
 
 Axes GroupSpace::identity(Tensor type) { return llvm::to_vector<4>(llvm::seq<int64_t>(0, type.getRank())); }
@@ -63,6 +69,8 @@ std::pair<int64_t, int64_t> GroupSpace::tileAxes() const {
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!space().isOne(axis)) longer.push_back(axis);
   if (longer.empty()) return {kFixed, rank - 1};
+  if (contiguous_ && *contiguous_ != longer.back() && !space().isOne(*contiguous_))
+    return {*contiguous_, longer.back()};
   return {longer.size() > 1 ? longer[longer.size() - 2] : kFixed, longer.back()};
 }
 
@@ -74,6 +82,12 @@ bool GroupSpace::isUniform(Operation *op) const {
 }
 
 Refusal GroupSpace::add(Operation *op) {
+  if (auto concat = dyn_cast<graph::ConcatOp>(op)) return addConcat(concat);
+  if (holdsOnlySlices_ && space_ && isPartOfConcat(op) && !holds(op->getOperand(0))) {
+    axes_[op->getResult(0)] = identity(resultType(op));
+    return std::nullopt;
+  }
+  holdsOnlySlices_ &= isa<graph::SliceOp>(op);
   if (isUniform(op) && isa<Tensor>(op->getResult(0).getType())) {
     uniform_ = resultType(op);
     axes_[op->getResult(0)] = {};
@@ -106,20 +120,26 @@ Refusal GroupSpace::addFirst(Operation *op) {
     productType_ = cast<Tensor>(product.getA().getType()).getElementType();
   } else if (isa<graph::AttentionOp>(op))
     kind_ = GroupKind::Attention;
-  else if (isa<graph::ConcatOp>(op))
-    kind_ = GroupKind::Concat;
   else if (!isElementwiseOp(op) &&
            !isa<graph::TransposeOp, graph::SliceOp, graph::GatherOp, graph::PadOp>(op))
     return "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
   space_ = resultType(op);
   noteView(op);
-  if (auto concat = dyn_cast<graph::ConcatOp>(op)) {
-    const auto last = static_cast<uint64_t>(space_.getRank()) - 1;
-    interleaves_ = last > 0 && concat.getAxis() == last && llvm::all_of(op->getOperands(), [&](Value v) {
-                     return cast<Tensor>(v.getType()).isOne(static_cast<int64_t>(last));
-                   });
-  }
   axes_[op->getResult(0)] = identity(space_);
+  return std::nullopt;
+}
+
+/// Its space is the result's. The slices before it, of which it reads some, have axes of their own.
+Refusal GroupSpace::addConcat(graph::ConcatOp op) {
+  if (!holdsOnlySlices_) return "a concat is in a group of slices that it joins, and alone there";
+  holdsOnlySlices_ = false;
+  kind_ = GroupKind::Concat;
+  space_ = op.getType();
+  const auto last = static_cast<uint64_t>(space_.getRank()) - 1;
+  interleaves_ = last > 0 && op.getAxis() == last && llvm::all_of(op->getOperands(), [&](Value v) {
+                   return cast<Tensor>(v.getType()).isOne(static_cast<int64_t>(last));
+                 });
+  axes_[op.getResult()] = identity(space_);
   return std::nullopt;
 }
 
@@ -176,9 +196,12 @@ Refusal GroupSpace::addElementwise(Operation *op) {
 }
 
 void GroupSpace::noteView(Operation *op) {
-  if (auto transpose = dyn_cast<graph::TransposeOp>(op))
-    transposes_ |= !transpose.getPerm().empty() &&
-                   transpose.getPerm().back() + 1 != static_cast<int64_t>(transpose.getPerm().size());
+  auto transpose = dyn_cast<graph::TransposeOp>(op);
+  if (!transpose || transpose.getPerm().empty()) return;
+  const auto last = static_cast<int64_t>(transpose.getPerm().size()) - 1;
+  if (transpose.getPerm().back() == last) return;
+  transposes_ = true;
+  if (!contiguous_) contiguous_ = llvm::find(transpose.getPerm(), last) - transpose.getPerm().begin();
 }
 
 Refusal GroupSpace::addView(Operation *op) {

@@ -40,7 +40,8 @@ public:
   /// The element type of the product's left operand; null if the group has no product.
   mlir::Type productType() const { return productType_; }
   /// Returns the axes that a program's tile spans, rows and columns (kFixed: none): the last two, of those of
-  /// a map that are longer than 1.
+  /// a map that are longer than 1. If a map reads a transposed tensor, the rows are the axis along which that
+  /// tensor is contiguous.
   std::pair<int64_t, int64_t> tileAxes() const;
   /// Does it join tensors along a last axis of which each has one element? Then they alternate in memory, and
   /// a tile spans the axis before it.
@@ -54,6 +55,7 @@ private:
   Refusal addFirst(mlir::Operation *op);
   Refusal addElementwise(mlir::Operation *op);
   Refusal addView(mlir::Operation *op);
+  Refusal addConcat(graph::ConcatOp op);
   Refusal addReduce(graph::ReduceOp op);
   Refusal addScan(graph::ScanOp op);
   Refusal addRead(mlir::Operation *op);
@@ -65,7 +67,9 @@ private:
   Tensor space_, uniform_;
   mlir::Type productType_;
   std::optional<int64_t> reduced_, parts_;
+  std::optional<int64_t> contiguous_; // the axis that the first transposed tensor has last
   bool transposes_ = false, interleaves_ = false, combines_ = false;
+  bool holdsOnlySlices_ = true; // of inputs: a concat may join them
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 

@@ -165,7 +165,8 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     the reduced one, or the last but one where the last is reduced. A program walks the reduced axis in steps of its
     tile extent, once for each reduction that needs another's result and once to
     store. `matmul`: one matrix product and the elementwise operations on its result; `tile = [M, N, K]`.
-    `attention`: one `graph.attention`, `tile = [queries, keys]`. `concat`: one such operation. `scan`: one `graph.scan` and
+    `attention`: one `graph.attention`, `tile = [queries, keys]`. `concat`: one such operation, after slices of inputs
+    that it joins; a program copies to its tile what each of them has there. `scan`: one `graph.scan` and
     elementwise operations, with the tile of a `reduce` group; a program walks the axis once.
     `variant` says what computes the group: "tile" (also without the attribute), the tile program of the group, or, for
     a `matmul` without anything else in it, "blas", a call of the host's BLAS (f32 and f64 on the CPU, in the numerics

@@ -16,6 +16,7 @@
 // each group but the products whose tile the program requests (@ts.op.specialize).
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
+#include "compiler/schedule/Transforms/MissingExpressions.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/ProposeVariants.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
@@ -181,11 +182,12 @@ private:
         Operation *made = OpBuilder(op).clone(*original);
         copies.emplace_back(original, made);
         copy = made->getResult(0);
-        if (auto refusal = space.add(made)) return undo(std::move(refusal));
       }
       before.emplace_back(&operand, operand.get());
       operand.set(copy);
     }
+    for (auto [original, copy] : copies) // a slice may be a part of a concat: its reader is known
+      if (auto refusal = space.add(copy)) return undo(std::move(refusal));
     if (auto refusal = space.add(op)) return undo(std::move(refusal));
     node.space = std::move(space);
     for (auto [original, copy] : copies) {
@@ -233,22 +235,6 @@ private:
     return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
   }
 
-  /// Returns the dims of these tensors that are not constants.
-  static std::vector<IndexExpr> dimsOf(ArrayRef<Value> inputs, ArrayRef<Value> outputs) {
-    std::vector<IndexExpr> known;
-    for (ArrayRef<Value> values : {inputs, outputs})
-      for (Value v : values)
-        if (auto type = dyn_cast<graph::TensorType>(v.getType()))
-          for (Attribute dim : type.getDims())
-            if (auto expr = dyn_cast<tile::IndexExprAttr>(dim)) known.push_back(expr.getExpr());
-    return known;
-  }
-
-  /// Does `expr` follow from the values in `known`?
-  static bool isOver(tile::IndexExprAttr expr, const std::vector<IndexExpr> &known) {
-    return static_cast<bool>(expr.getExpr().bind(known));
-  }
-
   void create(Node &node) {
     llvm::SmallSetVector<Value, 8> inputs;
     llvm::SmallSetVector<Operation *, 8> own; // constants and uniform values, of which the group has copies
@@ -286,24 +272,20 @@ private:
       }
     // So are extents of values that exist only in the group, and starts of slices and what is before a padded
     // tensor if they are not expressions of the tensors' dims.
-    const std::vector<IndexExpr> known = dimsOf(inputs.getArrayRef(), outputs);
-    llvm::SmallSetVector<tile::IndexExprAttr, 4> missing;
+    SmallVector<Attribute> extents, distances;
     for (Operation *op : node.ops) {
       SmallVector<Type> types(op->getOperandTypes());
       llvm::append_range(types, op->getResultTypes());
       for (Type type : types)
         if (auto tensor = dyn_cast<graph::TensorType>(type))
-          for (Attribute dim : tensor.getDims())
-            if (auto expr = dyn_cast<tile::IndexExprAttr>(dim);
-                expr && !llvm::is_contained(known, expr.getExpr()))
-              missing.insert(expr);
+          llvm::append_range(extents, tensor.getDims().getValue());
       auto slice = dyn_cast<graph::SliceOp>(op);
       auto pad = dyn_cast<graph::PadOp>(op);
-      if (ArrayAttr distances = slice ? slice.getStarts() : pad ? pad.getLow() : ArrayAttr())
-        for (auto distance : distances.getAsRange<tile::IndexExprAttr>())
-          if (!isOver(distance, known)) missing.insert(distance);
+      if (ArrayAttr of = slice ? slice.getStarts() : pad ? pad.getLow() : ArrayAttr())
+        llvm::append_range(distances, of.getValue());
     }
-    for (tile::IndexExprAttr expr : missing)
+    for (tile::IndexExprAttr expr :
+         missingExpressions(inputs.getArrayRef(), ValueRange(outputs).getTypes(), extents, distances))
       inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), expr));
     SmallVector<Location> opLocations =
         llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });

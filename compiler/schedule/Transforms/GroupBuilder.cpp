@@ -168,8 +168,11 @@ TypedValue GroupBuilder::load(const TypedValue &view, const Starts &starts, Arra
 }
 
 void GroupBuilder::store(const TypedValue &x, const TypedValue &view, const Starts &starts,
-                         ArrayRef<int64_t> extents) {
-  tile_.store(x.value, view.value, indices(starts), extents);
+                         ArrayRef<int64_t> extents, const Values &ends) {
+  if (ends.empty()) return tile_.store(x.value, view.value, indices(starts), extents);
+  SmallVector<Value> zeros(ends.size(), tile_.constant(b_.getIndexType(), int64_t{0}));
+  tile::StoreOp::create(b_, loc(), x.value, view.value, indices(starts), zeros, indices(ends), Value(),
+                        b_.getDenseI64ArrayAttr(extents), UnitAttr());
 }
 
 TypedValue GroupBuilder::fillMasked(const TypedValue &x, const TypedValue &fill) {

@@ -84,7 +84,9 @@ public:
   /// `extents[d]` is the extent along dim d, or -1 to index it, by a scalar or a tile of i64. If no dim has
   /// an extent or a tile, the result is one element.
   TypedValue load(const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
-  void store(const TypedValue &, const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents);
+  /// With `ends`, one for each axis of the tile, only the elements before them are stored.
+  void store(const TypedValue &, const TypedValue &view, const Starts &, llvm::ArrayRef<int64_t> extents,
+             const Values &ends = {});
   /// Puts a scalar in the place of the elements of a tile that are outside the tensors it was loaded from.
   TypedValue fillMasked(const TypedValue &, const TypedValue &fill);
   /// Makes every thread's stores so far visible to the whole program.

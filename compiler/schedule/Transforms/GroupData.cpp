@@ -115,7 +115,9 @@ TypedValue GroupProgram::strided(graph::SliceOp op) {
        llvm::zip_equal(space_.axesOf(op->getOpOperand(0)), *op.getSteps(), op.getStarts())) {
     Position p{std::nullopt, axis, expression(cast<tile::IndexExprAttr>(first))};
     auto times = [&](const TypedValue &x) { return b_.mul(x, b_.broadcast(b_.integer(step), x.shape())); };
-    if (axis != GroupSpace::kFixed && step != 1) {
+    if (step == 0) {
+      p.axis = GroupSpace::kFixed;
+    } else if (axis != GroupSpace::kFixed && step != 1) {
       if (isTileAxis(axis) && tileExtent(axis) > 1) {
         TypedValue line = times(linePosition(axis, std::nullopt));
         p.index = b_.add(line, b_.broadcast(*p.offset, line.shape()));
@@ -137,15 +139,21 @@ TypedValue GroupProgram::pad(graph::PadOp op) {
   return b_.fillMasked(x, fill);
 }
 
-/// Each input is copied after the previous ones.
+/// A tile of the result gets a part of each tensor that overlaps it: the positions of a tensor are those of
+/// the result less the extents of the tensors before it.
 void GroupProgram::buildConcat() {
-  auto op = cast<graph::ConcatOp>(group_.getBody().front().front());
+  auto op = *group_.getBody().front().getOps<graph::ConcatOp>().begin();
   b_.at(op.getLoc());
-  int64_t joined = static_cast<int64_t>(op.getAxis()), rank = space_.space().getRank();
+  const auto joined = static_cast<int64_t>(op.getAxis());
+  const int64_t rank = space_.space().getRank();
+  auto part = [&](OpOperand &operand) {
+    auto slice = operand.get().getDefiningOp<graph::SliceOp>();
+    return slice ? compute(slice) : load(operand);
+  };
   if (space_.interleaves()) {
     GroupBuilder::Values tiles;
     for (OpOperand &operand : op->getOpOperands())
-      tiles.push_back(b_.expandDims(load(operand), 1));
+      tiles.push_back(b_.expandDims(part(operand), 1));
     GroupBuilder::Starts starts;
     std::vector<int64_t> extents;
     for (int64_t axis = 0; axis < rank; ++axis) {
@@ -156,25 +164,45 @@ void GroupProgram::buildConcat() {
     }
     return b_.store(b_.concat(tiles, 1), results_[0], starts, extents);
   }
-  std::vector<int64_t> ints;
+  Shape whole(tileRank(), 1);
+  whole.back() = tileExtent(columns_);
+  if (tileRank() == 2) whole.front() = tileExtent(rows_);
+  std::vector<int64_t> extents;
   for (int64_t axis = 0; axis < rank; ++axis)
-    ints.push_back(isTileAxis(axis) ? tileExtent(axis) : -1);
+    extents.push_back(isTileAxis(axis) ? tileExtent(axis) : -1);
+  GroupBuilder::Values others; // the ends along the other axes
+  for (int64_t axis : {rows_, columns_})
+    if (axis != GroupSpace::kFixed) {
+      TypedValue rest = b_.sub(extent(space_.space().getDims()[axis]), start(axis));
+      others.push_back(b_.binary(BinaryKind::Minimum, rest, b_.integer(tileExtent(axis))));
+    }
+  const int64_t length = tileExtent(joined);
+  const TypedValue first = start(joined);
+  auto inTile = [&](int64_t axis) { return axis == columns_ ? static_cast<int64_t>(tileRank()) - 1 : 0; };
   TypedValue offset = b_.integer(0);
   for (OpOperand &operand : op->getOpOperands()) {
-    TypedValue length = extent(cast<Tensor>(operand.get().getType()).getDims()[joined]);
-    auto copy = [&](const TypedValue &k, const GroupBuilder::Values &none) {
-      auto place = [&](const TypedValue &position) {
-        GroupBuilder::Starts starts;
-        for (int64_t axis = 0; axis < rank; ++axis)
-          starts.push_back(axis == joined ? position : start(axis));
-        return starts;
-      };
-      TypedValue tile = b_.load(params_[operand.get()], place(k), ints);
-      b_.store(tile, results_[0], place(b_.add(k, offset)), ints);
+    TypedValue size = extent(cast<Tensor>(operand.get().getType()).getDims()[joined]);
+    TypedValue from = b_.sub(first, offset); // in this tensor
+    TypedValue lower = b_.binary(BinaryKind::Maximum, from, b_.integer(0));
+    TypedValue upper = b_.binary(BinaryKind::Minimum, b_.add(from, b_.integer(length)), size);
+    TypedValue left = b_.sub(upper, lower), shift = b_.add(lower, offset);
+    GroupBuilder::Values ends;
+    if (isTileAxis(joined))
+      for (size_t axis = 0; axis < tileRank(); ++axis)
+        ends.push_back(inTile(joined) == static_cast<int64_t>(axis) ? left : others[axis]);
+    // The loop has one iteration, or none.
+    b_.loop(left, length, {}, 0, [&](const TypedValue &k, const GroupBuilder::Values &none) {
+      starts_[joined] = b_.add(k, lower);
+      TypedValue tile = b_.broadcast(part(operand), whole);
+      starts_[joined] = b_.add(k, shift);
+      GroupBuilder::Starts starts;
+      for (int64_t axis = 0; axis < rank; ++axis)
+        starts.push_back(start(axis));
+      b_.store(tile, results_[0], starts, extents, ends);
       return none;
-    };
-    b_.loop(length, isTileAxis(joined) ? tileExtent(joined) : 1, {}, 0, copy);
-    offset = b_.add(offset, length);
+    });
+    starts_[joined] = first;
+    offset = b_.add(offset, size);
   }
 }
 

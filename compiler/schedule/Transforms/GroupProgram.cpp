@@ -195,8 +195,7 @@ void GroupProgram::openGrid() {
     bool isWalked =
         space_.reducedAxis() == axis ||
         (space_.kind() == GroupKind::Attention && axis + 1 == space.getRank()) ||
-        (space_.kind() == GroupKind::Concat &&
-         cast<graph::ConcatOp>(group_.getBody().front().front()).getAxis() == static_cast<uint64_t>(axis));
+        (space_.interleaves() && axis + 1 == space.getRank());
     const bool isSplit = isWalked && space_.parts();
     if ((space.isOne(axis) || isWalked) && !isSplit) continue;
     axes.push_back(axis);

@@ -242,3 +242,55 @@ graph.func @inner(%x: !mn) -> !graph.tensor<["M - 1", "N - 1"], f32> {
   %0 = graph.slice %x starts ["1", "1"] : (!mn) -> !graph.tensor<["M - 1", "N - 1"], f32>
   graph.return %0 : !graph.tensor<["M - 1", "N - 1"], f32>
 }
+
+// A concat computes the slices that it joins. The axes after the one along which it joins are part of that one,
+// also in starts; a start that does not follow from the kernel's dims is passed to it.
+// CHECK-LABEL: graph.func @roll
+// CHECK: %[[X:.*]] = graph.reshape %{{.*}} -> !graph.tensor<["M*N"], f32>
+// CHECK: %[[C:.*]] = graph.dim "3*N" : i64
+// CHECK: %[[D:.*]] = graph.dim "N * (M - 3)" : i64
+// CHECK: schedule.group concat(%[[X]], %[[C]], %[[D]])
+// CHECK: %[[A:.*]] = graph.slice %{{.*}} starts ["N * (M - 3)"] : (!graph.tensor<["M*N"], f32>) -> !graph.tensor<["3*N"], f32>
+// CHECK: %[[B:.*]] = graph.slice %{{.*}} starts ["0"] : (!graph.tensor<["M*N"], f32>) -> !graph.tensor<["N * (M - 3)"], f32>
+// CHECK: graph.concat %[[A]], %[[B]] axis 0
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+graph.func @roll(%x: !mn) -> !mn {
+  %0 = graph.slice %x starts ["M - 3", "0"] : (!mn) -> !graph.tensor<[3, "N"], f32>
+  %1 = graph.slice %x starts ["0", "0"] : (!mn) -> !graph.tensor<["M - 3", "N"], f32>
+  %2 = graph.concat %0, %1 axis 0 : (!graph.tensor<[3, "N"], f32>, !graph.tensor<["M - 3", "N"], f32>) -> !mn
+  graph.return %2 : !mn
+}
+
+// A slice with a step along the joined axis keeps the axes after it apart.
+// CHECK-LABEL: graph.func @mirrored
+// CHECK: schedule.group concat
+// CHECK: graph.slice %{{.*}} starts ["1", "0"] steps [-1, 1]
+// CHECK: graph.concat %{{.*}} axis 0 : (!graph.tensor<[2, "N"], f32>, !graph.tensor<["M", "N"], f32>)
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+graph.func @mirrored(%x: !mn) -> !graph.tensor<["M + 2", "N"], f32> {
+  %0 = graph.slice %x starts ["1", "0"] steps [-1, 1] : (!mn) -> !graph.tensor<[2, "N"], f32>
+  %1 = graph.concat %0, %x axis 0 : (!graph.tensor<[2, "N"], f32>, !mn) -> !graph.tensor<["M + 2", "N"], f32>
+  graph.return %1 : !graph.tensor<["M + 2", "N"], f32>
+}
+
+// Axes that a transpose moves together are one axis.
+// CHECK-LABEL: graph.func @together
+// CHECK: graph.reshape %{{.*}} -> !graph.tensor<["A*B", "C"], f32>
+// CHECK: graph.transpose %{{.*}} perm [1, 0] : (!graph.tensor<["A*B", "C"], f32>) -> !graph.tensor<["C", "A*B"], f32>
+// CHECK: graph.unary exp {{.*}} : (!graph.tensor<["C", "A*B"], f32>)
+graph.func @together(%x: !graph.tensor<["A", "B", "C"], f32>) -> !graph.tensor<["C", "A", "B"], f32> {
+  %0 = graph.transpose %x perm [2, 0, 1] : (!graph.tensor<["A", "B", "C"], f32>) -> !graph.tensor<["C", "A", "B"], f32>
+  %1 = graph.unary exp %0 : (!graph.tensor<["C", "A", "B"], f32>) -> !graph.tensor<["C", "A", "B"], f32>
+  graph.return %1 : !graph.tensor<["C", "A", "B"], f32>
+}
+
+// A tensor that is also read in another order keeps its axes.
+// CHECK-LABEL: graph.func @twoOrders
+// CHECK: graph.transpose %{{.*}} perm [2, 0, 1]
+graph.func @twoOrders(%x: !graph.tensor<["A", "A", "A"], f32>) -> !graph.tensor<["A", "A", "A"], f32> {
+  %0 = graph.transpose %x perm [2, 0, 1] : (!graph.tensor<["A", "A", "A"], f32>) -> !graph.tensor<["A", "A", "A"], f32>
+  %1 = graph.binary add %0, %x : (!graph.tensor<["A", "A", "A"], f32>, !graph.tensor<["A", "A", "A"], f32>) -> !graph.tensor<["A", "A", "A"], f32>
+  graph.return %1 : !graph.tensor<["A", "A", "A"], f32>
+}

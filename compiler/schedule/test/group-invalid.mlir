@@ -187,3 +187,34 @@ graph.func @used(%x: !n) -> !p {
   }
   graph.return %0 : !p
 }
+
+// -----
+
+!n = !graph.tensor<["N"], f32>
+!h = !graph.tensor<[2], f32>
+!m = !graph.tensor<["N + 2"], f32>
+graph.func @part(%x: !n) -> (!m, !h) {
+  %0, %1 = schedule.group concat(%x) attributes {tile = array<i64: 1, 64>} : (!n) -> (!m, !h) {
+  ^bb0(%a: !n):
+    %2 = graph.slice %a starts ["0"] : (!n) -> !h
+    %3 = graph.concat %2, %a axis 0 : (!h, !n) -> !m
+    // expected-error @+1 {{gives a slice that a concat joins}}
+    schedule.yield %3, %2 : !m, !h
+  }
+  graph.return %0, %1 : !m, !h
+}
+
+// -----
+
+!n = !graph.tensor<["N"], f32>
+!m = !graph.tensor<["2*N"], f32>
+graph.func @computed(%x: !n) -> !m {
+  %0 = schedule.group concat(%x) attributes {tile = array<i64: 1, 64>} : (!n) -> !m {
+  ^bb0(%a: !n):
+    %1 = graph.unary neg %a : (!n) -> !n
+    // expected-error @+1 {{does not fit its group: a concat is in a group of slices that it joins, and alone there}}
+    %2 = graph.concat %1, %a axis 0 : (!n, !n) -> !m
+    schedule.yield %2 : !m
+  }
+  graph.return %0 : !m
+}

@@ -55,6 +55,10 @@ public:
     case schedule::GroupKind::Attention:
       // Three vectors of queries by eight rows of keys or values are a block (docs/decisions/0063).
       return {capabilities_.vectorBytes == 64 ? 48 : 64, 64};
+    case schedule::GroupKind::Concat:
+      // Nothing is computed, so a tile need not fit a cache; many rows, because they may be short.
+      if (rank > 1) return {codegen::coverExtent(rows, 1, 64), codegen::coverExtent(columns, 16, 512)};
+      break;
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
