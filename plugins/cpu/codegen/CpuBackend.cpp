@@ -62,6 +62,8 @@ public:
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
+      // Values stay in registers, so a tile need not fit the first cache; rows may be short.
+      if (rank > 1) return codegen::proposeCommonTile(request, 4 * kTileElements);
       break;
     default:
       break;
