@@ -8,6 +8,25 @@ using namespace mlir;
 
 namespace tessera::target {
 
+/// Of a line in memory, only elements that something observes have been computed. Returns the index at any
+/// position: a tile of one long axis is computed there again.
+Value TileLowering::indexAt(Value index, Indices at) {
+  Vec<Value> place(at);
+  Value line = index;
+  while (auto reshape = line.getDefiningOp<tile::ReshapeOp>()) {
+    auto isLong = [](int64_t extent) { return extent > 1; };
+    auto from = tile::tileType(reshape.getInput()).getShape(), to = tile::tileType(line).getShape();
+    if (llvm::count_if(from, isLong) != 1) break;
+    Value position = place[llvm::find_if(to, isLong) - to.begin()];
+    place = Vec<Value>(from.size(), constant(0));
+    place[llvm::find_if(from, isLong) - from.begin()] = position;
+    line = reshape.getInput();
+  }
+  Operation *op = line.getDefiningOp();
+  const bool isComputed = op && tile::inMemory(line) && op->hasTrait<OpTrait::Elementwise>();
+  return isComputed ? evaluateElementwise(op, place, 0, {false}) : evaluate(index, at, 0, {false});
+}
+
 /// A slice along the last axis makes a row: the tiles of indices choose its start. Along an axis of the tiles
 /// of indices each lane has its own address, or, in a strided gather, the distance to the first one.
 auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> extents, Indices at,
@@ -35,13 +54,13 @@ auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> 
       continue;
     }
     if (tile::isTile(index)) {
-      Value element = evaluate(index, place, 0, {false});
+      Value element = strided ? indexAt(index, place) : evaluate(index, place, 0, {false});
       if (strided) {
         // The first and the last index show that all are inside and at this distance: they are exactly as far
         // apart as the distance asks unless the arithmetic of indices has wrapped.
         Vec<Value> end = place;
         end.back() = b_.createOrFold<arith::AddIOp>(end.back(), constant(lanes - 1));
-        Value last = evaluate(index, end, 0, {false});
+        Value last = indexAt(index, end);
         Value apart = arith::CmpIOp::create(
             b_, arith::CmpIPredicate::eq, arith::SubIOp::create(b_, last, element),
             arith::ConstantOp::create(b_, b_.getI64IntegerAttr(strided->step * (lanes - 1))));

@@ -355,6 +355,7 @@ protected:
   Gathered gathered(Value memory, mlir::ValueRange indices, llvm::ArrayRef<int64_t> extents, Indices at,
                     int64_t lanes, std::optional<tile::StridedDim> strided = {});
   Value evaluateGather(tile::GatherOp, Indices at, int64_t lanes);
+  Value indexAt(Value index, Indices at);
   Value loadRow(const Window &, Indices at, int64_t lanes);
   Value loadNeighbours(Type element, const Gathered &, int64_t lanes);
   LogicalResult lowerScatter(tile::ScatterOp);
