@@ -137,6 +137,36 @@ void Block::completeBarrier() {
   fibres_.leave();
 }
 
+// ---- Asynchronous copies
+
+namespace {
+void perform(void *to, const void *from, int32_t bytes, int32_t copied) {
+  std::memcpy(to, from, static_cast<size_t>(copied));
+  std::memset(static_cast<char *>(to) + copied, 0, static_cast<size_t>(bytes - copied));
+}
+} // namespace
+
+void Block::copyAsync(void *to, const void *from, int32_t bytes, int32_t copied, int32_t site) {
+  Lane &own = lanes_[static_cast<size_t>(running_)];
+  if (launch_->checker) launch_->checker->startCopy(to, from, bytes, copied, site);
+  if (launch_->schedule.isEarly)
+    perform(to, from, bytes, copied);
+  else
+    std::memset(to, 0xff, static_cast<size_t>(bytes)); // NaNs
+  own.copies.push_back({to, from, bytes, copied, site, own.groups});
+  counts_.copied += copied;
+}
+
+void Block::awaitCopies(int32_t pending) {
+  Lane &own = lanes_[static_cast<size_t>(running_)];
+  std::erase_if(own.copies, [&](const Copy &copy) {
+    if (copy.group >= own.groups - pending) return false;
+    if (!launch_->schedule.isEarly) perform(copy.to, copy.from, copy.bytes, copy.copied);
+    if (launch_->checker) launch_->checker->endCopy(copy.to, copy.bytes, copy.site);
+    return true;
+  });
+}
+
 // ---- Operations of a warp
 
 uint32_t Block::meetWarp(const Request &request, int32_t site) {

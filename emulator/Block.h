@@ -47,6 +47,13 @@ public:
   uint8_t *shared() { return shared_; }
   void barrier(int32_t site);
   uint32_t meetWarp(const Request &, int32_t site);
+  /// Starts a copy into shared memory of `copied` of `bytes` bytes, the others become zeros. It is done when
+  /// the lane waits for its group.
+  void copyAsync(void *to, const void *from, int32_t bytes, int32_t copied, int32_t site);
+  /// Ends the group of the copies that the lane started since the last call.
+  void commitCopies() { ++lanes_[static_cast<size_t>(running_)].groups; }
+  /// Completes the lane's copies except those of the last `pending` groups and those of no group.
+  void awaitCopies(int32_t pending);
   /// Lets other lanes run.
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
@@ -63,11 +70,19 @@ public:
 
 private:
   enum class State : uint8_t { Ready, AtBarrier, AtWarp, Done };
+  struct Copy {
+    void *to;
+    const void *from;
+    int32_t bytes, copied, site;
+    int64_t group;
+  };
   struct Lane {
     State state = State::Ready;
     int32_t site = 0;
     Request request;
     uint32_t result = 0;
+    std::vector<Copy> copies = {}; // that were not awaited, in order
+    int64_t groups = 0;            // of copies, that ended
   };
 
   static void body(void *self, int lane);

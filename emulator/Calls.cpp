@@ -60,6 +60,14 @@ TESSERA_EMULATED void tsr_emu_load_matrix(const void *row, int32_t count, int32_
   Block::current().meetWarp(request, site);
 }
 
+/// cp.async of PTX: `copied` bytes from global memory, then zeros, `bytes` in all.
+TESSERA_EMULATED void tsr_emu_copy_async(void *to, const void *from, int32_t bytes, int32_t copied,
+                                         int32_t site) {
+  Block::current().copyAsync(to, from, bytes, copied, site);
+}
+TESSERA_EMULATED void tsr_emu_commit_copies() { Block::current().commitCopies(); }
+TESSERA_EMULATED void tsr_emu_await_copies(int32_t pending) { Block::current().awaitCopies(pending); }
+
 /// Counts fused multiply-adds.
 TESSERA_EMULATED void tsr_emu_count(int64_t multiplyAdds) {
   Block::current().countMultiplyAdds(multiplyAdds);

@@ -24,6 +24,7 @@ void Checker::beginBlock(Block &block) {
   seenBlocks_.clear();
   shared_.resize(block.sharedBytes()); // older entries are of other blocks
   written_.assign(block.sharedBytes(), false);
+  inFlight_.assign(block.sharedBytes(), {});
 }
 
 // ---- Order
@@ -211,6 +212,18 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
       const bool isWide = e.block == serial_ || !(e.isInBlock || now.isInBlock);
       return !(isAtomic && e.isAtomic && isWide) && !isOrdered(e, lane, isShared);
     };
+    if (isShared && !reported)
+      if (const InFlight &copy = inFlight_[address - reinterpret_cast<uint64_t>(block_->shared())];
+          copy.site >= 0) {
+        const Image &image = *launch_.kernel.image;
+        launch_.report.add("E_EMU_NOT_AWAITED", {copy.site, site},
+                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) +
+                               " by lane " + std::to_string(lane) + " of block " +
+                               std::to_string(block_->index()) + ": the copy into it by lane " +
+                               std::to_string(copy.lane) + " at " + image.site(copy.site).place() +
+                               " was not awaited");
+        reported = true;
+      }
     if (!reported && conflicts(cell.write)) {
       race(cell.write, cell.write.isAtomic ? "atomic access" : "write", is, address, isShared, site);
       reported = true;
@@ -247,6 +260,22 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
 void Checker::access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
   checkPlace(address, bytes, flags, site);
   touch(address, bytes, flags, site, /*isAtomic=*/false);
+}
+
+void Checker::startCopy(const void *to, const void *from, int32_t bytes, int32_t copied, int32_t site) {
+  const int32_t align = std::countr_zero(static_cast<uint32_t>(bytes)) << access_flags::kAlignShift;
+  if (copied) access(from, copied, align, site);
+  access(to, bytes, align | access_flags::kShared | access_flags::kWrite, site);
+  const size_t first = reinterpret_cast<uint64_t>(to) - reinterpret_cast<uint64_t>(block_->shared());
+  for (size_t i = first; i < first + static_cast<size_t>(bytes); ++i)
+    inFlight_[i] = {site, static_cast<uint16_t>(block_->lane())};
+}
+
+void Checker::endCopy(const void *to, int32_t bytes, int32_t site) {
+  const size_t first = reinterpret_cast<uint64_t>(to) - reinterpret_cast<uint64_t>(block_->shared());
+  for (size_t i = first; i < first + static_cast<size_t>(bytes); ++i)
+    inFlight_[i].site = -1;
+  touch(to, bytes, access_flags::kShared | access_flags::kWrite, site, /*isAtomic=*/false);
 }
 
 void Checker::matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site) {

@@ -32,6 +32,10 @@ public:
   /// A read of shared memory by an operation of the warp: `reads` is whether the lane that runs gets the
   /// bytes, otherwise it gives their address, which is a multiple of `bytes`.
   void matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site);
+  /// A copy into shared memory that the lane that runs has started, and its end. In between nobody may touch
+  /// its bytes.
+  void startCopy(const void *to, const void *from, int32_t bytes, int32_t copied, int32_t site);
+  void endCopy(const void *to, int32_t bytes, int32_t site);
   void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void fence(int32_t flags);
 
@@ -86,6 +90,11 @@ private:
   Blocks seenBlocks_;
   std::vector<Cell> shared_;
   std::vector<bool> written_; // bytes of shared memory
+  struct InFlight {
+    int32_t site = -1; // of a copy that was not awaited; -1: none
+    uint16_t lane = 0;
+  };
+  std::vector<InFlight> inFlight_; // bytes of shared memory
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::unordered_map<uint64_t, Variable> variables_;
   uint64_t lastPage_ = UINT64_MAX;

@@ -136,6 +136,8 @@ bool readOptions(const std::string &variant, Options &out, std::string &why) {
     const char *end = seed.data() + seed.size();
     if (word == "check")
       out.check = true;
+    else if (word == "late" || word == "early")
+      out.schedule.isEarly = word == "early";
     else if (word == "ascending" || word == "descending")
       out.schedule.order = word == "ascending" ? Order::Ascending : Order::Descending;
     else if (auto [stop, error] = std::from_chars(seed.data(), end, out.schedule.seed);
@@ -143,7 +145,8 @@ bool readOptions(const std::string &variant, Options &out, std::string &why) {
       out.schedule.order = Order::Random;
     else
       return why = "unknown option '" + std::string(word) +
-                   "' of an emulated device; there are check, ascending, descending and random=SEED",
+                   "' of an emulated device; there are check, ascending, descending, random=SEED, late and "
+                   "early",
              false;
   }
   return true;

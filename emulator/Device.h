@@ -8,7 +8,7 @@
 
 namespace tessera::emulator {
 
-/// What a variant's text asks for: "emulated[:ARCH][+check][+ascending|descending|random=SEED]".
+/// What a variant's text asks for: "emulated[:ARCH][+check][+ascending|descending|random=SEED][+late|early]".
 struct Options {
   std::string arch; // "": all of the table
   bool check = false;

@@ -17,6 +17,7 @@ enum class Order : uint8_t { Ascending, Descending, Random };
 struct Schedule {
   Order order = Order::Ascending;
   uint32_t seed = 0;
+  bool isEarly = false; // asynchronous copies are done when they are started, not when they are awaited
 };
 
 /// A kernel with what its launches need.
@@ -37,6 +38,7 @@ struct Counts {
   int64_t others = 0;       // fused multiply-adds of lanes; counted in checked code
   int64_t loads = 0;        // matrices that were loaded from shared memory
   int64_t conflicts = 0;    // of banks, in these loads
+  int64_t copied = 0;       // bytes of asynchronous copies
 };
 
 /// Thread-safe.
@@ -46,6 +48,7 @@ public:
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
+    sum_.copied += c.copied;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);

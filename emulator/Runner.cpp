@@ -56,6 +56,7 @@ void Runner::report(const Launch &launch) const {
   if (counts.loads)
     text += ", and loaded " + std::to_string(counts.loads) + " matrices with " +
             std::to_string(counts.conflicts) + " bank conflicts";
+  if (counts.copied) text += ", and copied " + std::to_string(counts.copied) + " bytes asynchronously";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
 }
 

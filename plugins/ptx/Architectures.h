@@ -16,6 +16,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .deviceSync = "device",
      .floatAtomicAdd = true,
      .loadsMatrices = true,
+     .copiesAsync = true,
      .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
     {.name = "sm_90",
      .features = "+ptx84",
@@ -27,6 +28,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .deviceSync = "device",
      .floatAtomicAdd = true,
      .loadsMatrices = true,
+     .copiesAsync = true,
      .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
 };
 

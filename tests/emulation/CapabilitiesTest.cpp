@@ -42,6 +42,8 @@ TEST(Capabilities, AreThoseOfTheArchitecture) {
   EXPECT_EQ(sm80["tensorcore"]["bf16"], true);
   EXPECT_EQ(gfx90a["tensorcore"]["fp16"], true);
   EXPECT_EQ(sm80["tensorcore"]["fp4_e2m1"], false);
+  EXPECT_EQ(sm80["cp_async"], true);
+  EXPECT_EQ(gfx90a["cp_async"], false);
   EXPECT_EQ(sm80["backend"], "ptx");
   EXPECT_EQ(pvc["dtypes"].size(), 19u);
 }

@@ -254,6 +254,68 @@ llvm.br ^end
 ^end:
 )"},
 
+    {"CopyNotAwaited", "E_EMU_NOT_AWAITED", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+nvvm.cp.async.commit.group
+nvvm.barrier
+%v = llvm.load %own : !llvm.ptr<3> -> f32 // B
+)"},
+    {"CopyOfNoGroup", "E_EMU_NOT_AWAITED", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+nvvm.cp.async.wait.group 0
+nvvm.barrier
+%v = llvm.load %own : !llvm.ptr<3> -> f32 // B
+)"},
+    {"CopyAwaitedTooWeakly", "E_EMU_NOT_AWAITED", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+nvvm.cp.async.commit.group
+nvvm.cp.async.wait.group 1
+nvvm.barrier
+%v = llvm.load %own : !llvm.ptr<3> -> f32 // B
+)"},
+    {"CopyOverwritten", "E_EMU_NOT_AWAITED", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+nvvm.cp.async.commit.group
+llvm.store %f1, %own : f32, !llvm.ptr<3> // B
+nvvm.cp.async.wait.group 0
+)"},
+    {"CopyWithoutBarrier", "E_EMU_RACE", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+nvvm.cp.async.commit.group
+nvvm.cp.async.wait.group 0
+%v = llvm.load %other : !llvm.ptr<3> -> f32 // B
+)"},
+    {"CopyIntoWhatIsRead", "E_EMU_RACE", R"(
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+nvvm.barrier
+%v = llvm.load %other : !llvm.ptr<3> -> f32 // A
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // B
+nvvm.cp.async.commit.group
+nvvm.cp.async.wait.group 0
+)"},
+    {"CopyMisaligned", "E_EMU_ALIGNMENT", R"(
+%to = llvm.getelementptr %own[2] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+nvvm.cp.async.shared.global %to, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1> // A
+)"},
+    {"CleanCopy", "", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+nvvm.cp.async.commit.group
+nvvm.cp.async.wait.group 0
+nvvm.barrier
+%v = llvm.load %other : !llvm.ptr<3> -> f32
+)"},
+    {"CleanRing", "", R"(
+nvvm.cp.async.shared.global %own, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+nvvm.cp.async.commit.group
+%far = llvm.getelementptr %own[1024] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+nvvm.cp.async.shared.global %far, %mine, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+nvvm.cp.async.commit.group
+nvvm.cp.async.wait.group 1
+%v = llvm.load %own : !llvm.ptr<3> -> f32
+nvvm.cp.async.wait.group 0
+%w = llvm.load %far : !llvm.ptr<3> -> f32
+)"},
+
     {"CleanMatrix", "", R"(
 llvm.store %f1, %own : f32, !llvm.ptr<3>
 nvvm.barrier
@@ -422,7 +484,7 @@ TEST_P(Planted, IsFoundAtItsLines) {
   const Case &c = GetParam();
   const std::string program =
       replaced(std::string(kHead) + c.body + kTail, "BLOCKS", std::to_string(c.blocks));
-  for (const char *schedule : {"ascending", "descending", "random=7"}) {
+  for (const char *schedule : {"ascending", "descending", "random=7+early"}) {
     const std::string found = run(program, schedule);
     if (!*c.code) {
       EXPECT_EQ(found, "") << schedule;
@@ -488,12 +550,12 @@ TEST(Emulated, UnknownOperationsAreRefusedByName) {
   DialectRegistry registry;
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  const std::string program = std::string(kHead) + "nvvm.cp.async.commit.group" + kTail;
+  const std::string program = std::string(kHead) + "nvvm.cluster.arrive" + kTail;
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   ASSERT_TRUE(module);
   std::string why;
   EXPECT_EQ(bundleOf(*module, "ptx:emulated:sm_80", why), "");
-  EXPECT_EQ(why, "the emulator does not execute nvvm.cp.async.commit.group (TSR_UNIMPLEMENTED)");
+  EXPECT_EQ(why, "the emulator does not execute nvvm.cluster.arrive (TSR_UNIMPLEMENTED)");
 }
 
 } // namespace

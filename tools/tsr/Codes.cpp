@@ -105,6 +105,10 @@ constexpr CodeText toolCodes[] = {
     {"E_EMU_RACE", "two accesses to one place, of which one writes, are not ordered",
      "The emulator's checker found it: on a GPU either may come first. The message has both places of the "
      "program.\nWithin a block a barrier orders them; blocks are ordered only by atomics."},
+    {"E_EMU_NOT_AWAITED", "shared memory is accessed while an asynchronous copy into it is not awaited",
+     "A copy may be done at any time until its lane waits for its group (cp.async.wait_group), and nobody "
+     "else "
+     "sees it before a barrier after that."},
     {"E_EMU_UNINITIALIZED", "shared memory is read before it is written",
      "A GPU does not clear shared memory: it has what an earlier block left."},
     {"E_EMU_BOUNDS", "an access is outside of the memory it belongs to",

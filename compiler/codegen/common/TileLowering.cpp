@@ -137,11 +137,12 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](TransposeOp o) { return lowerTranspose(o); })
       .Case([&](MmaOp o) { return lowerMma(o); })
       .Case([&](ConvertOp o) { return lowerConvert(o); })
-      // Copies are synchronous: a group is complete when it is committed.
-      .Case<AllocSharedOp, CommitGroupOp, ReshapeOp>([](Operation *) { return success(); })
-      .Case<WaitGroupOp, BarrierOp>([&](Operation *) {
-        lowerBarrier();
-        return success();
+      .Case<AllocSharedOp, ReshapeOp>([](Operation *) { return success(); })
+      .Case([&](CommitGroupOp) { return commitCopies(), success(); })
+      .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })
+      .Case([&](BarrierOp) {
+        commitCopies();
+        return awaitCopies(0), lowerBarrier(), success();
       })
       .Case([&](FenceOp o) {
         static constexpr LLVM::AtomicOrdering orders[] = {

@@ -182,6 +182,10 @@ protected:
   /// May a tile, or a buffer, be in memory in another order than row-major (tile::canSwizzle)?
   virtual bool swizzles() const { return false; }
   virtual void lowerBarrier() = 0;
+  /// Ends a group of asynchronous copies, and completes all groups of this thread but the last `pending`. By
+  /// default copies are done at once.
+  virtual void commitCopies() {}
+  virtual void awaitCopies(int64_t /*pending*/) {}
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
   virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
   /// LLVM's name of a synchronisation scope; empty is the whole system.
@@ -359,7 +363,7 @@ protected:
   Value loadRow(const Window &, Indices at, int64_t lanes);
   Value loadNeighbours(Type element, const Gathered &, int64_t lanes);
   LogicalResult lowerScatter(tile::ScatterOp);
-  LogicalResult lowerCopy(tile::CpAsyncOp);
+  virtual LogicalResult lowerCopy(tile::CpAsyncOp);
   LogicalResult lowerBufferWrite(tile::BufferWriteOp);
   LogicalResult lowerLoadElem(tile::LoadElemOp);
   LogicalResult lowerStoreElem(tile::StoreElemOp);

@@ -75,6 +75,11 @@ public:
     }
     if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
     if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
+    if (auto copy = dyn_cast<NVVM::CpAsyncOp>(op_)) return copyAsync(copy);
+    if (isa<NVVM::CpAsyncCommitGroupOp>(op_))
+      return call_("tsr_emu_commit_copies", nullptr, {}, false), erase();
+    if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op_))
+      return call_("tsr_emu_await_copies", nullptr, constant(int32_t(wait.getN())), false), erase();
     if (auto instruction = instructionOfRocm(name))
       return multiply(*instruction, op_->getOperand(0), op_->getOperand(1), op_->getOperand(2));
     if (name == "rocdl.ds_bpermute") { // the index counts bytes
@@ -197,6 +202,16 @@ private:
     default:
       return false;
     }
+  }
+
+  bool copyAsync(NVVM::CpAsyncOp op) {
+    auto plain = [&](Value pointer) -> Value {
+      return LLVM::AddrSpaceCastOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), pointer);
+    };
+    Value bytes = constant(int32_t(op.getSize())), copied = op.getCpSize() ? op.getCpSize() : bytes;
+    call_("tsr_emu_copy_async", nullptr, {plain(op.getDst()), plain(op.getSrc()), bytes, copied, site_()},
+          false);
+    return erase();
   }
 
   bool loadMatrix(NVVM::LdMatrixOp op) {

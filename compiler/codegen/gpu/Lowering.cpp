@@ -80,6 +80,8 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
              << " (TSR_UNIMPLEMENTED)";
   }
   planMemory();
+  hasCopies_ = target_.copiesAsync &&
+               kernel_.walk([](tile::CpAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
   MLIRContext *context = b_.getContext();
   Type global = pointerTo(context, kGlobalSpace);
   Vec<Type> types;

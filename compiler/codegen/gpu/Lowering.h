@@ -46,6 +46,11 @@ private:
   /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
   bool swizzles() const override { return true; }
+
+  // Copies.cpp: copies into shared memory beside computation
+  LogicalResult lowerCopy(tile::CpAsyncOp) override;
+  void commitCopies() override;
+  void awaitCopies(int64_t pending) override;
   Value groupInfo(tile::GroupInfoKind) override;
   llvm::StringRef syncScope(tile::MemoryScope) override;
   Value emitUpdate(tile::AtomicOp, Value address, Value value) override;
@@ -100,8 +105,9 @@ private:
   const Architecture &target_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
-  Value thread_;   // i32
-  Value exchange_; // pointer to shared memory
+  bool hasCopies_ = false; // the kernel has asynchronous copies
+  Value thread_;           // i32
+  Value exchange_;         // pointer to shared memory
   mlir::scf::ForOp lanes_;
 };
 

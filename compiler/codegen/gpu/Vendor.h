@@ -45,6 +45,18 @@ public:
                                                         int count, bool transposed) const {
     llvm_unreachable("the vendor loads no matrices");
   }
+  /// If the row has them (copiesAsync): emits the copy of 16 bytes from global to shared memory, both at
+  /// multiples of 16; ends the group of this thread's copies; waits for all groups of this thread but the
+  /// last `pending`.
+  virtual void emitCopy(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value from) const {
+    llvm_unreachable("the vendor has no asynchronous copies");
+  }
+  virtual void emitCopyCommit(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor has no asynchronous copies");
+  }
+  virtual void emitCopyWait(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
+    llvm_unreachable("the vendor has no asynchronous copies");
+  }
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
                           const Architecture &) const = 0;

@@ -80,6 +80,14 @@ public:
     return words;
   }
 
+  void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from) const override {
+    NVVM::CpAsyncOp::create(b, to, from, 16, NVVM::LoadCacheModifierKind::CG, Value());
+  }
+  void emitCopyCommit(ImplicitLocOpBuilder &b) const override { NVVM::CpAsyncCommitGroupOp::create(b); }
+  void emitCopyWait(ImplicitLocOpBuilder &b, int64_t pending) const override {
+    NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pending));
+  }
+
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
                   const gpu::Architecture &) const override {
     Builder b(function.getContext());

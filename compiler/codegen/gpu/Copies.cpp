@@ -1,0 +1,70 @@
+// Copies of tiles into shared memory that run beside computation: each thread copies 16 bytes at a time.
+//
+// Whether the rows of the tensor are aligned for that, and the tile is inside it, is known at run time. Where
+// not, the elements are copied at once, with masks.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/tile/IR/TileAccess.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+namespace {
+constexpr int64_t kBytes = 16; // of one copy
+}
+
+LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
+  Place to = bufferPlace(op.getBuffer());
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  Vec<int64_t> shape(tile::tileShape(op.getExtents()));
+  const bool isShared = cast<LLVM::LLVMPointerType>(to.data.getType()).getAddressSpace() == kSharedSpace;
+  const int64_t bytes = target::inMemoryElement(to.element).getIntOrFloatBitWidth() / 8,
+                elements = kBytes / bytes;
+  if (!hasCopies_) return TileLowering::lowerCopy(op);
+  // The program waits for the copy before it reads the buffer: no barrier follows.
+  auto copyAtOnce = [&] {
+    versioned(insideCondition(w), [&](Mode mode) {
+      spread(ShapedType::getNumElements(shape), [&](Value i) {
+        Vec<Value> at = delinearize(i, shape);
+        storePlace(to, loadWindow(w, at, 0, mode), at);
+      });
+    });
+    return success();
+  };
+  if (!isShared || shape.back() % elements || !w.isContiguous()) return copyAtOnce();
+  // The bits of the first address and of the distances between rows.
+  Value first = windowAddress(w, constants(Vec<int64_t>(shape.size(), 0)));
+  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
+  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1) {
+      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(bytes));
+      bits = arith::OrIOp::create(b_, bits, distance);
+    }
+  Value low = arith::AndIOp::create(b_, bits, number(kBytes - 1));
+  Value isWide =
+      both(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0)), insideCondition(w));
+  auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  Vec<int64_t> pieces = shape;
+  pieces.back() /= elements;
+  spread(ShapedType::getNumElements(pieces), [&](Value i) {
+    Vec<Value> at = delinearize(i, pieces);
+    at.back() = arith::MulIOp::create(b_, at.back(), constant(elements));
+    vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at));
+  });
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  return copyAtOnce();
+}
+
+void KernelLowering::commitCopies() {
+  if (hasCopies_) vendor_.emitCopyCommit(b_);
+}
+
+void KernelLowering::awaitCopies(int64_t pending) {
+  if (hasCopies_) vendor_.emitCopyWait(b_, pending);
+}
+
+} // namespace tessera::gpu
