@@ -49,7 +49,8 @@ class FakeCompiler final : public CompilerService {
                            std::vector<Diagnostic> &diags) noexcept override {
     std::vector<Signature> all;
     const std::string_view word = source.substr(0, source.find(' '));
-    if (auto status = signatures(word, o.fileName, all, diags, {}); status != CompileStatus::Ok) return status;
+    if (auto status = signatures(word, o.fileName, all, diags, {}); status != CompileStatus::Ok)
+      return status;
     out.name = word;
     out.bytes = word.size();
     out.names = {{"free", 1, 2}};
@@ -60,7 +61,8 @@ class FakeCompiler final : public CompilerService {
   CompileStatus compile(std::string_view source, const CompileOptions &o, std::string &out,
                         std::vector<Diagnostic> &diags) noexcept override {
     std::vector<Signature> all;
-    if (auto status = signatures(source, o.fileName, all, diags, {}); status != CompileStatus::Ok) return status;
+    if (auto status = signatures(source, o.fileName, all, diags, {}); status != CompileStatus::Ok)
+      return status;
     if (source == "third" && std::fegetround() != FE_TONEAREST) return CompileStatus::BackendFailure;
     if (source == "slow") {
       if (const char *told = std::getenv("FAKE_COMPILER_BEGINS")) (void)!write(std::atoi(told), "x", 1);

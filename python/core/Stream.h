@@ -42,8 +42,8 @@ bool wait(Stream &);
 /// A part of wait(), without the GIL, of at most `ns`. `isLate`: the work takes longer. `said`: a failure's
 /// text.
 tsr_status_t waitPart(tsr_stream_t, uint64_t ns, bool &isLate, std::string &said);
-/// To be called before something is queued that no call waits for: a stream has at most kMostQueued calls, each
-/// of which takes memory. Waits like wait() if there are more. Returns false after raising.
+/// To be called before something is queued that no call waits for: a stream has at most kMostQueued calls,
+/// each of which takes memory. Waits like wait() if there are more. Returns false after raising.
 constexpr uint32_t kMostQueued = 2048;
 bool makeWay(Stream &);
 /// Waits without looking at signals, and leaves a failure for the next call.

@@ -192,10 +192,9 @@ void GroupProgram::openGrid() {
   std::vector<KernelFrame::Axis> grid;
   for (int64_t axis = 0; axis < space.getRank(); ++axis) {
     // A program of attention computes whole rows.
-    bool isWalked =
-        space_.reducedAxis() == axis ||
-        (space_.kind() == GroupKind::Attention && axis + 1 == space.getRank()) ||
-        (space_.interleaves() && axis + 1 == space.getRank());
+    bool isWalked = space_.reducedAxis() == axis ||
+                    (space_.kind() == GroupKind::Attention && axis + 1 == space.getRank()) ||
+                    (space_.interleaves() && axis + 1 == space.getRank());
     const bool isSplit = isWalked && space_.parts();
     if ((space.isOne(axis) || isWalked) && !isSplit) continue;
     axes.push_back(axis);

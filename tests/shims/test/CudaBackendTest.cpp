@@ -329,8 +329,7 @@ TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
     ASSERT_EQ(s->launch(kernel, axpyValues(x, x, 1, 100).data(), {2, 1, 1}, why), TSR_SUCCESS);
     ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_EDEVICE);
     EXPECT_THAT(why, HasSubstr("the device failed and the context cannot be used any more: cu"));
-    EXPECT_THAT(why,
-                HasSubstr(" failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"));
+    EXPECT_THAT(why, HasSubstr(" failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"));
     const std::string first = why;
     EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_EDEVICE);
     EXPECT_EQ(why, first);
