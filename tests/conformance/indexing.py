@@ -90,6 +90,11 @@ def joins():
             yield case(f"join/slices-{axis}/{dtype}", {"x": (("B", "M", "N"), dtype)}, text,
                        lambda x, a=axis: np.concatenate([v.swapaxes(0, a) for v in (lambda y: (y[1:], y[::-1], y, y[::2], y[:1]))(x.swapaxes(0, a))], a),
                        [s for s in sizes if all(s.values())])
+    # The slice that begins the join is read by something else, too.
+    yield case("join/read-twice/f32", {"x": (("B", "M"), "f32")}, "ts.concat([x[:1], x[1:]], axis=0) * x[0]",
+               lambda x: x * x[:1], [{"B": b, "M": m} for b, m in ((1, 1), (2, 3), (65, 130))])
+    yield case("join/read-twice/reshaped/f32", {"x": (("B", "M"), "f32")}, "ts.concat([ts.reshape(x[:1], (M,)), x[0], ts.reshape(x[1:2], (M,))], axis=0)",
+               lambda x: np.concatenate([x[0], x[0], x[1]]), [{"B": b, "M": m} for b, m in ((2, 3), (65, 130))])
     for axis, dims in enumerate((("K", "B", "M", "N"), ("B", "K", "M", "N"), ("B", "M", "K", "N"), ("B", "M", "N", "K"))):
         other = tuple("M" if d == "K" else d for d in dims)
         for dtype in ("f32", "i8"):

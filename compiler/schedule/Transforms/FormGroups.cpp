@@ -207,6 +207,7 @@ private:
   }
 
   bool join(Operation *op) {
+    if (isa<graph::ConcatOp>(op)) return false; // it begins a group, whose only result it is
     std::optional<size_t> latest;
     for (Value operand : op->getOperands()) {
       if (Operation *original = waitingOp(operand)) operand = original->getOperand(0);
