@@ -151,8 +151,10 @@ std::optional<IndexExpr> quotient(const IndexExpr &x, const IndexExpr &y) {
     names.erase(it);
   }
   if (names.empty()) return IndexExpr::constant(ofX / ofY);
-  // "G*H" may be the only name that a launch knows.
-  return IndexExpr::binary(IndexExpr::Code::FloorDiv, x, y);
+  // "G*H" may be the only name that a launch knows. It is 0 where H is.
+  const IndexExpr divisor =
+      y.asConstant() ? y : IndexExpr::binary(IndexExpr::Code::Max, y, IndexExpr::constant(1));
+  return IndexExpr::binary(IndexExpr::Code::FloorDiv, x, divisor);
 }
 
 /// Query heads that share a key head become queries of one head, so that its keys and values are read once:

@@ -25,8 +25,8 @@ graph.func @sum(%x: !graph.tensor<["M", "N"], bf16>) -> !graph.tensor<[], bf16> 
 // Query heads that share a key head are its queries. A causal mask of one query hides nothing.
 // CHECK-LABEL: graph.func @shared
 // CHECK-SAME: (%[[Q:.*]]: !graph.tensor<["B", "G*H", 1, 64], f32>
-// CHECK: %[[R:.*]] = graph.reshape %[[Q]] : {{.*}} -> !graph.tensor<["B", "H", "G*H // H", 64], f32>
-// CHECK: %[[A:.*]] = graph.attention %[[R]], %{{.*}}, %{{.*}} mask %{{.*}} -> !graph.tensor<["B", "H", "G*H // H", 64], f32>
+// CHECK: %[[R:.*]] = graph.reshape %[[Q]] : {{.*}} -> !graph.tensor<["B", "H", "G*H // max(H, 1)", 64], f32>
+// CHECK: %[[A:.*]] = graph.attention %[[R]], %{{.*}}, %{{.*}} mask %{{.*}} -> !graph.tensor<["B", "H", "G*H // max(H, 1)", 64], f32>
 // CHECK-NOT: causal
 // CHECK: graph.reshape %[[A]] : {{.*}} -> !graph.tensor<["B", "G*H", 1, 64], f32>
 graph.func @shared(%q: !graph.tensor<["B", "G*H", 1, 64], f32>, %k: !graph.tensor<["B", "H", "S", 64], f32>, %m: !graph.tensor<["B", 1, 1, "S"], i1>) -> !graph.tensor<["B", "G*H", 1, 64], f32> {
