@@ -398,6 +398,9 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
         captures_graph |= function._captures_graph
         specializations += function._specializations
         function = function.__wrapped__
+    elif isinstance(function, Kernel) and specializations:
+        raise ArgumentError(f"@ts.op.specialize is for graph functions, and '{function.__name__}' is a kernel", "E_DECORATOR",
+                            "the tile of a kernel is in its text: make its extents tunables with @ts.kernel.autotune")
     elif isinstance(function, Kernel):
         raise ArgumentError(f"'{function.__name__}' has a decorator of Tessera already", "E_DECORATOR", "write one of them")
     _capture.check(function, decorator)

@@ -354,6 +354,7 @@ def _of_python(text: str) -> str:
     text = re.sub(r"--(in|scalar) (\w+)=(FILE\.npy|VALUE|\.\.\.)", r'inputs={"\2": ...}', text)
     text = re.sub(r"--(?:in|scalar|dim) (\w+):", r"\1:", text)
     text = re.sub(r"--in (\w+)=\S+?\.npy", r"\1", text)
+    text = text.replace("by --dim ", "by the call ")
     text = re.sub(r"--scalar (\w+)=", r"\1=", text)
     text = re.sub(r"\S*/tessera-\w+/\d+\.npy", "the array", text)
     return text.replace("--database FILE", "database=path").replace("--export=FILE", "export=path").replace("--dim ", "").replace(

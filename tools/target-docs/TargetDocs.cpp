@@ -44,7 +44,7 @@ void writeHead(std::ostream &out, const std::string &title) {
 std::string bytes(int64_t n) { return std::to_string(n >> 10) + " KiB"; }
 std::string mark(bool has, const char *otherwise) { return has ? "✓" : otherwise; }
 
-/// How a product of factors of the dtype is computed.
+/// How a product of operands of the dtype is computed.
 std::string product(const Column &c, DType dtype) {
   if (c.gpu && !hasWord(c.gpu->dtypes, name(dtype))) return "–";
   auto instructionsOf = [&](DType factor) {
@@ -55,6 +55,8 @@ std::string product(const Column &c, DType dtype) {
     return names;
   };
   if (std::string own = instructionsOf(dtype); !own.empty()) return "✓ " + own;
+  if (!c.gpu && info(dtype).bits < 32 && llvm::is_contained(c.capabilities->products, dtype))
+    return "✓ [a body](decisions/0060-narrow-products.md)";
   // The narrowest dtype that has all values.
   DType best = isFloat(dtype) ? DType::F32 : DType::I32;
   if (!holds(best, dtype) || best == dtype) return "✓";
@@ -77,8 +79,7 @@ void writePage(std::ostream &out) {
          "of code\ngeneration (`plugins/*/Architectures.h`); a test compares it. An [emulated "
          "device](emulator.md) has the "
          "limits of its architecture.\n\n"
-         "✓ the hardware does it; △ by other means, which the metadata of a kernel lists under `fallbacks`; "
-         "– not available.\n\n"
+         "✓ by instructions for it; △ by other means; – not available.\n\n"
          "## Devices\n\n";
   writeHead(out, "capability");
   auto ofGpu = [](auto cell) {
@@ -94,15 +95,13 @@ void writePage(std::ostream &out) {
   writeRow(out, "a warp loads matrices from shared memory",
            ofGpu([](const auto &gpu) { return mark(gpu.loadsMatrices, "△ single elements"); }));
   writeRow(out, "asynchronous copies into shared memory",
-           ofGpu([](const auto &gpu) { return mark(gpu.copiesAsync, "△ done at once"); }));
-  writeRow(out, "atomic addition of f32",
-           [](const Column &c) { return mark(c.gpu && c.gpu->floatAtomicAdd, "△ compare and swap"); });
+           ofGpu([](const auto &gpu) { return mark(gpu.copiesAsync, "△ synchronous"); }));
   writeRow(out, "lanes of a warp", ofGpu([](const auto &gpu) { return std::to_string(gpu.warpSize); }));
   writeRow(out, "threads of a block", ofGpu([](const auto &gpu) { return std::to_string(gpu.threads); }));
   writeRow(out, "shared memory of a block", ofGpu([](const auto &gpu) { return bytes(gpu.maxShared); }));
   writeRow(out, "of these without a request at launch",
            ofGpu([](const auto &gpu) { return bytes(gpu.staticShared); }));
-  out << "\n## Products by the dtype of their factors\n\n"
+  out << "\n## Products by the dtype of their operands\n\n"
          "Instructions are explained in [layouts](layouts.md). A product whose tile the warps of a block do "
          "not divide, and "
          "one of the profile\n`strict`, uses multiply-adds.\n\n";

@@ -86,7 +86,7 @@ bool Elaborator::readSpecialization(const ast::Expr &decorator, Specialization &
     if (!fits) {
       fail(Code::E_DECORATOR, sizes.loc,
            "tile_sizes are at least 1, and no two of them multiply to more than " +
-               std::to_string(kMostTileElements) + ", found " + std::to_string(size),
+               std::to_string(kMostTileElements),
            "as [128, 128, 32]");
       return false;
     }

@@ -119,10 +119,11 @@ LogicalResult GroupProgram::buildAttention() {
   GroupBuilder::Values done = b_.loop(last, keys, inits, group_.getStages().value_or(0), step);
   const TypedValue &acc = done[0], &sum = done[2];
 
-  TypedValue isSeen = b_.binary(BinaryKind::Gt, b_.expandDims(sum, 1), number(0, column));
-  isSeen = b_.broadcast(isSeen, out);
+  // Without a visible key the sum is 0; it is NaN if a score is.
+  TypedValue isEmpty = b_.binary(BinaryKind::Eq, b_.expandDims(sum, 1), number(0, column));
+  isEmpty = b_.broadcast(isEmpty, out);
   TypedValue y = b_.binary(BinaryKind::Div, acc, spread(sum, out));
-  y = b_.select(isSeen, y, number(0, out));
+  y = b_.select(isEmpty, number(0, out), y);
   GroupBuilder::Starts starts;
   std::vector<int64_t> ints(static_cast<size_t>(rank - 2), -1);
   for (int64_t d = 0; d < rank - 2; ++d)

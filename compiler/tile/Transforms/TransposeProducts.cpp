@@ -105,7 +105,8 @@ bool Chain::find(MmaOp first) {
         continue;
       }
       if (auto mma = dyn_cast<MmaOp>(user)) {
-        if (v == mma.getB() || mma.getTransA() || mma.getIsUnsigned()) return false;
+        const Type sums = tileType(mma.getAcc()).getElementType();
+        if (v == mma.getB() || mma.getTransA() || !(sums.isF32() || sums.isF64())) return false;
         products += !isIn(mma.getResult());
         if (!add(mma.getResult())) return false;
       } else if (isElementwise(user)) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <tessera/require_cxx20.hpp>
 
 namespace tessera {
 
