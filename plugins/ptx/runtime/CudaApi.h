@@ -38,7 +38,7 @@ inline constexpr int kJitInfoLog = 3, kJitInfoLogBytes = 4, kJitErrorLog = 5,
 } // namespace flag
 
 /// CUlaunchAttribute
-struct LaunchAttribute {
+struct alignas(8) LaunchAttribute {
   int id; // 4: CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
   char pad[4];
   union {
@@ -46,6 +46,7 @@ struct LaunchAttribute {
     unsigned cluster[3];
   } value;
 };
+static_assert(sizeof(LaunchAttribute) == 72);
 inline constexpr int kClusterDimension = 4;
 
 /// CUlaunchConfig
@@ -76,7 +77,6 @@ inline void *const kParameterBytes = reinterpret_cast<void *>(2);
   CALL(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int *, CudaDevice, CudaDevice))                        \
   CALL(contextRetain, "cuDevicePrimaryCtxRetain", (CudaContext **, CudaDevice))                              \
   CALL(contextRelease, "cuDevicePrimaryCtxRelease_v2", (CudaDevice))                                         \
-  CALL(contextReset, "cuDevicePrimaryCtxReset_v2", (CudaDevice))                                             \
   CALL(contextPush, "cuCtxPushCurrent_v2", (CudaContext *))                                                  \
   CALL(contextPop, "cuCtxPopCurrent_v2", (CudaContext **))                                                   \
   CALL(enablePeer, "cuCtxEnablePeerAccess", (CudaContext *, unsigned))                                       \

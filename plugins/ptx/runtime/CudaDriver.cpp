@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tessera/driver.hpp>
+#include <tessera/gpu_capabilities.hpp>
 
 namespace tessera::ptx {
 namespace {
@@ -18,15 +19,32 @@ bool isFatal(Result result) {
          result == 721 /* TENSOR_MEMORY_LEAK */ || result == 802 /* SYSTEM_NOT_READY */ || result == 999;
 }
 
+/// The oldest driver that reads the PTX of an architecture ("+ptx84"). PTX ISA 8.0 to 8.5 came with CUDA 12.0
+/// to 12.5 (PTX ISA reference, release notes).
+constexpr int driverFor(const GpuArchitecture &row) {
+  int version = 0;
+  forEachWord(row.features, [&](std::string_view word) {
+    if (word.starts_with("+ptx"))
+      for (const char digit : word.substr(4))
+        version = version * 10 + (digit - '0');
+    return version == 0;
+  });
+  return 12000 + (version - 80) * 10;
+}
+static_assert(std::ranges::all_of(kArchitectures, [](const GpuArchitecture &row) {
+  return driverFor(row) >= 12000 && driverFor(row) <= 12050;
+}));
+
 CudaAddress address(const void *p) { return reinterpret_cast<CudaAddress>(p); }
 
 } // namespace
 
-std::string architectureFor(int major, int minor) {
-  const int own = major * 10 + minor;
-  std::string best = "sm_" + std::to_string(own);
-  for (const GpuArchitecture &row : kArchitectures)
-    if (std::atoi(row.name.data() + 3) <= own) best = row.name;
+const GpuArchitecture *architectureFor(int major, int minor, int driver) {
+  const GpuArchitecture *best = nullptr;
+  for (const GpuArchitecture &row : kArchitectures) {
+    if (std::atoi(row.name.data() + 3) > major * 10 + minor) break;
+    if (!best || driver >= driverFor(row)) best = &row;
+  }
   return best;
 }
 
@@ -57,7 +75,7 @@ Outcome CudaDriver::status(Result result, const char *call) const {
 
 // ---- Devices ----
 
-Outcome CudaDriver::describe(int number, GpuDevice &out) const {
+Outcome CudaDriver::describe(int number, int driver, GpuDevice &out) const {
   CudaDevice device;
   char name[256] = "", pci[32] = "";
   size_t bytes = 0;
@@ -77,16 +95,21 @@ Outcome CudaDriver::describe(int number, GpuDevice &out) const {
     if (Outcome o = status(cuda_.deviceAttribute(value, which, device), "cuDeviceGetAttribute"); o.failed())
       return o;
   if (cuda_.deviceAttribute(&clusters, attribute::kClusterLaunch, device)) clusters = 0; // an older driver
-  const std::string capability = std::to_string(major) + "." + std::to_string(minor);
+  GpuArchitecture row{}; // of a device for which nothing is compiled
+  row.warpSize = 32, row.dtypes = "";
+  const std::string own = "sm_" + std::to_string(major * 10 + minor);
+  if (const GpuArchitecture *found = architectureFor(major, minor, driver)) row = *found;
+  row.maxShared = shared; // the device's, which may be less than the architecture's
+  out.number = number;
   out.info.name = name;
-  out.info.arch = "ptx:" + architectureFor(major, minor);
+  out.info.arch = "ptx:" + (row.name.empty() ? own : std::string(row.name));
   out.info.memoryBytes = bytes, out.info.maxSharedBytes = static_cast<uint64_t>(shared);
   out.info.computeUnits = static_cast<uint32_t>(units), out.info.vectorBytes = 32 * 4;
-  out.info.capabilities = R"({"backend": "ptx", "warp_size": 32, "compute_capability": ")" + capability +
-                          R"(", "shared_bytes_per_block": )" + std::to_string(shared) +
-                          R"(, "compute_units": )" + std::to_string(units) +
-                          R"(, "memory_flags": ["device", "pinned_host"], "streams": true, "events": true, )"
-                          R"("graphs": true, "peer_access": true})";
+  out.info.capabilities =
+      gpuCapabilities("ptx", out.info, row, {.memoryFlags = "device pinned_host", .peerAccess = true});
+  out.info.capabilities.pop_back();
+  out.info.capabilities +=
+      ", \"compute_capability\": \"" + std::to_string(major) + "." + std::to_string(minor) + "\"}";
   out.limits.threads = static_cast<uint32_t>(threads);
   std::copy_n(grid, 3, out.limits.grid);
   out.limits.clusters = clusters;
@@ -116,26 +139,24 @@ GpuDevices CudaDriver::find() {
     out.why = std::string(what) + ": " + (reason ? reason : "error " + std::to_string(result));
     return true;
   };
-  int number = 0;
+  int number = 0, version = 0;
   if (fails(cuda_.init(0), "cuInit") || fails(cuda_.deviceCount(&number), "cuDeviceGetCount")) return out;
-  if (int v = 0; cuda_.driverVersion(&v) == 0)
-    out.driver = std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
+  if (cuda_.driverVersion(&version) == result::kSuccess)
+    out.driver = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
   for (int i = 0; i < number; ++i)
-    if (GpuDevice device; describe(i, device).into(out.why) == TSR_SUCCESS)
+    if (GpuDevice device; describe(i, version, device).into(out.why) == TSR_SUCCESS)
       out.devices.push_back(std::move(device)); // the others may work where one does not
   return out;
 }
 
 // ---- Contexts and memory ----
 
-Outcome CudaDriver::open(int device, Context &out) {
-  if (Outcome o = status(cuda_.deviceGet(&out.device, device), "cuDeviceGet"); o.failed()) return o;
+Outcome CudaDriver::open(int number, Context &out) {
+  if (Outcome o = status(cuda_.deviceGet(&out.device, number), "cuDeviceGet"); o.failed()) return o;
   return status(cuda_.contextRetain(&out.handle, out.device), "cuDevicePrimaryCtxRetain");
 }
-void CudaDriver::close(Context context, bool lost) {
-  if (lost) (void)cuda_.contextReset(context.device); // or the next context would fail, too
-  (void)cuda_.contextRelease(context.device);
-}
+/// Never resets it, since the process's other users of the device share the primary context.
+void CudaDriver::close(Context context) { (void)cuda_.contextRelease(context.device); }
 Outcome CudaDriver::enter(Context context) {
   return status(cuda_.contextPush(context.handle), "cuCtxPushCurrent");
 }

@@ -8,9 +8,11 @@
 
 namespace tessera::ptx {
 
-/// Returns the architecture to compile for: the newest of kArchitectures that the device runs, since PTX is
-/// compiled for newer devices by the driver, or else the device's own.
-std::string architectureFor(int major, int minor);
+/// Returns the architecture to compile for: the newest of kArchitectures that the device runs and whose PTX
+/// the driver reads (12040: the one of CUDA 12.4). PTX is compiled for newer devices by the driver. If the
+/// driver reads none of them, the oldest, whose images it refuses with its reason; null if the device is
+/// older than all of them.
+const GpuArchitecture *architectureFor(int major, int minor, int driver);
 
 class CudaDriver {
 public:
@@ -29,8 +31,8 @@ public:
 
   GpuDevices find();
 
-  Outcome open(int device, Context &out);
-  void close(Context context, bool lost);
+  Outcome open(int number, Context &out);
+  void close(Context context);
   Outcome enter(Context context);
   void leave(Context context);
 
@@ -73,7 +75,7 @@ private:
   /// Converts the result of a call.
   Outcome status(Result result, const char *call) const;
   std::string text(Result result) const;
-  Outcome describe(int device, GpuDevice &out) const;
+  Outcome describe(int number, int driver, GpuDevice &out) const;
 
 #define CALL(member, symbol, parameters) Result(*member) parameters = nullptr;
   struct {

@@ -39,7 +39,13 @@ public:
       why = "TSR_UNIMPLEMENTED: " + device_.info.arch + " has no managed memory in this release";
       return TSR_UNIMPLEMENTED;
     }
-    return (flags & TSR_MEM_PINNED_HOST ? pinned_ : memory_).alloc(bytes, *dptr).into(why);
+    gpu::MemoryPool &pool = flags & TSR_MEM_PINNED_HOST ? pinned_ : memory_;
+    Outcome out = pool.alloc(bytes, *dptr);
+    if (out.status == TSR_EOOM) { // work that is done may still hold memory
+      state_.collect();
+      out = pool.alloc(bytes, *dptr);
+    }
+    return std::move(out).into(why);
   }
   tsr_status_t free(void *dptr, std::string &why) override {
     if (memory_.free(dptr) || pinned_.free(dptr)) return TSR_SUCCESS;
@@ -58,6 +64,7 @@ public:
     return use;
   }
   void trim() override {
+    state_.trim();
     memory_.trim();
     pinned_.trim();
   }
@@ -132,7 +139,7 @@ public:
                                                std::string &) override {
     const GpuDevice &row = devices().devices[static_cast<size_t>(device)];
     typename D::Context context{};
-    if (Outcome o = driver().open(device, context); o.failed()) throw StatusError(o.status, o.text);
+    if (Outcome o = driver().open(row.number, context); o.failed()) throw StatusError(o.status, o.text);
     return std::make_unique<gpu::Context<D>>(driver(), context, row, allocator);
   }
 

@@ -26,7 +26,7 @@ inline std::string gpuCapabilities(std::string_view backend, const DeviceInfo &i
   auto list = [](std::string_view words) {
     std::string out;
     forEachWord(words, [&](std::string_view word) {
-      out += (out.empty() ? "" : ", ") + quoted(word);
+      out += (out.empty() ? "" : ", ") + tessera::quoted(word);
       return true;
     });
     return "[" + out + "]";
@@ -40,9 +40,10 @@ inline std::string gpuCapabilities(std::string_view backend, const DeviceInfo &i
                                             {"fp4_e2m1", "fp4_e2m1"}, {"int8", "i8"}};
   std::string products;
   for (const auto &[key, dtype] : kNames)
-    products += (products.empty() ? "" : ", ") + quoted(key) + ": " + truth(architecture.multiplies(dtype));
-  return "{\"backend\": " + quoted(backend) + ", \"name\": " + quoted(info.name) +
-         ", \"arch\": " + quoted(info.arch) + ", \"emulated\": " + truth(features.isEmulated) +
+    products +=
+        (products.empty() ? "" : ", ") + tessera::quoted(key) + ": " + truth(architecture.multiplies(dtype));
+  return "{\"backend\": " + tessera::quoted(backend) + ", \"name\": " + tessera::quoted(info.name) +
+         ", \"arch\": " + tessera::quoted(info.arch) + ", \"emulated\": " + truth(features.isEmulated) +
          ", \"tensorcore\": {" + products + "}, \"warp_size\": " + std::to_string(architecture.warpSize) +
          ", \"cp_async\": " + truth(architecture.copiesAsync) +
          ", \"shared_bytes_per_block\": " + std::to_string(architecture.maxShared) +

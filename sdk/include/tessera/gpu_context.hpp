@@ -1,6 +1,7 @@
 // The state of a context of GpuBackend (gpu_backend.hpp) that its objects share: calls of the driver, events
 // and their clock.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -27,7 +28,7 @@ public:
       for (auto event : idle_)
         driver.destroyEvent(this->context, event);
     });
-    driver.close(context, isLost());
+    driver.close(context);
   }
 
   /// Calls f(), which returns an Outcome, with the context entered. After the device has failed, nothing is
@@ -82,12 +83,18 @@ public:
     int64_t time; // nanoseconds
     ~Epoch() { state.giveEvent(event); }
   };
-  /// Distances between events are exact for some seconds only, so a new point is made every second.
+  /// Distances between events are exact for some seconds only, so a new point is made every second. The
+  /// thread that makes it waits for the device; meanwhile the others use the point before.
   Outcome epoch(std::shared_ptr<const Epoch> &out) {
-    std::lock_guard lock(clockMutex_);
-    if (!epoch_ || Activities::now() - epochMade_ > 1'000'000'000)
-      if (Outcome o = advance(); o.failed()) return o;
-    out = epoch_;
+    if (isFresh(out)) return {};
+    std::unique_lock making(clockMutex_, std::defer_lock);
+    if (!out)
+      making.lock();
+    else if (!making.try_lock())
+      return {};
+    if (isFresh(out)) return {}; // another thread was faster
+    if (Outcome o = advance(); o.failed()) return o;
+    (void)isFresh(out);
     return {};
   }
 
@@ -98,6 +105,8 @@ public:
   /// The streams of the context, to collect what they have done.
   struct Collector {
     virtual void collect() = 0;
+    /// Returns memory that an idle stream keeps for later.
+    virtual void trim() = 0;
 
   protected:
     ~Collector() = default;
@@ -115,6 +124,11 @@ public:
     for (Collector *stream : streams_)
       stream->collect();
   }
+  void trim() {
+    std::lock_guard lock(streamsMutex_);
+    for (Collector *stream : streams_)
+      stream->trim();
+  }
 
 private:
   struct Leave {
@@ -124,16 +138,22 @@ private:
   static constexpr int kTries = 8;
   static constexpr int64_t kExact = 50'000; // nanoseconds
 
+  /// Sets `out` to the last point, if there is one, and returns whether it can still be used.
+  bool isFresh(std::shared_ptr<const Epoch> &out) {
+    std::lock_guard lock(mutex_);
+    out = epoch_;
+    return out && Activities::now() - epochMade_ <= 1'000'000'000;
+  }
   /// The device passes a reference between two readings of the host's clock. The first reference is the one
   /// of several tries whose readings are closest. The time of a later one follows from its distance to the
-  /// one before, unless the device's clock has fallen behind.
+  /// one before, within its two readings.
   Outcome advance() {
     if (!hasClockStream_) {
       if (Outcome o = use([&] { return driver.createStream(context, clockStream_); }); o.failed()) return o;
       hasClockStream_ = true;
     }
-    std::shared_ptr<Epoch> best;
-    int64_t least = INT64_MAX;
+    std::shared_ptr<const Epoch> best;
+    int64_t least = INT64_MAX, made = 0;
     for (int i = 0; i < (epoch_ ? 1 : kTries) && least > kExact; ++i) {
       typename D::Event event;
       if (Outcome o = takeEvent(event); o.failed()) return o;
@@ -147,37 +167,41 @@ private:
         return o;
       });
       if (out.failed()) return out;
-      epochMade_ = Activities::now();
-      if (epochMade_ - before >= least) continue;
-      least = epochMade_ - before;
-      next->time = epoch_ ? std::max(before, epoch_->time + passed) : before + least / 2;
+      made = Activities::now();
+      if (made - before >= least) continue;
+      least = made - before;
+      next->time = epoch_ ? std::clamp(epoch_->time + passed, before, made) : before + least / 2;
       best = std::move(next);
     }
-    epoch_ = std::move(best);
+    std::lock_guard lock(mutex_);
+    epoch_.swap(best); // the one before is released without the lock
+    epochMade_ = made;
     return {};
   }
 
-  std::mutex mutex_; // guards the text and the idle events
+  std::mutex mutex_; // guards the text, the idle events and the epoch
   std::string lost_;
   std::atomic<bool> isLost_{false};
   std::vector<typename D::Event> idle_;
+  std::shared_ptr<const Epoch> epoch_; // set only with clockMutex_, too
+  int64_t epochMade_ = 0;
   std::mutex streamsMutex_;
   std::set<Collector *> streams_;
   std::mutex clockMutex_; // guards what follows
   bool hasClockStream_ = false;
   typename D::Stream clockStream_{};
-  std::shared_ptr<const Epoch> epoch_;
-  int64_t epochMade_ = 0;
 };
 
 /// One recording of an event. Shared by the event, the streams that wait for it, and what is released after
 /// it. Thread-safe.
 template <class D> class Point {
 public:
-  static Outcome make(State<D> &state, std::shared_ptr<Point> &out) {
+  /// `isTimed`: it has a timestamp; then this may wait for the device once a second.
+  static Outcome make(State<D> &state, bool isTimed, std::shared_ptr<Point> &out) {
     std::shared_ptr<const typename State<D>::Epoch> epoch;
     typename D::Event event{};
-    if (Outcome o = state.epoch(epoch); o.failed()) return o;
+    if (isTimed)
+      if (Outcome o = state.epoch(epoch); o.failed()) return o;
     if (Outcome o = state.takeEvent(event); o.failed()) return o;
     out = std::make_shared<Point>(state, std::move(epoch), event);
     return {};
@@ -188,10 +212,10 @@ public:
   Point &operator=(const Point &) = delete;
   ~Point() { state_.giveEvent(event_); }
 
-  /// Records it in the stream; the context is entered.
+  /// Records it in the stream; the context is entered. After a failure the caller drops it.
   Outcome record(typename D::Stream stream) {
     Outcome out = state_.driver.record(state_.context, stream, event_);
-    mark(out.failed() ? Phase::Dropped : Phase::Recorded);
+    if (!out.failed()) mark(Phase::Recorded);
     return out;
   }
   /// It will not be recorded, and counts as done.
@@ -223,10 +247,11 @@ public:
     mark(out.failed() ? Phase::Dropped : Phase::Done);
     return out;
   }
-  /// Its time on CLOCK_MONOTONIC. TSR_EINVAL: it was dropped; TSR_NOT_READY: it is not done.
+  /// Its time on CLOCK_MONOTONIC. TSR_EINVAL: it was dropped or has none; TSR_NOT_READY: it
+  /// is not done.
   tsr_status_t timestamp(int64_t &nanoseconds) {
     if (!isDone()) return TSR_NOT_READY;
-    if (phase_.load(std::memory_order_acquire) != Phase::Done) return TSR_EINVAL;
+    if (phase_.load(std::memory_order_acquire) != Phase::Done || !epoch_) return TSR_EINVAL;
     int64_t passed = 0;
     if (Outcome o =
             state_.use([&] { return state_.driver.elapsed(state_.context, epoch_->event, event_, passed); });

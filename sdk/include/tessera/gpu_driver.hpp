@@ -1,11 +1,11 @@
 // What the driver of a GPU must offer to GpuBackend (gpu_backend.hpp).
 //
 // A vendor writes one class D that calls its driver library. All of its functions may be called from any
-// thread. They return an Outcome, whose text has the driver's call and error. Its status decides
-// what follows: TSR_EOOM makes the memory pool return idle memory and try again, TSR_EDEVICE means that the
+// thread. They return an Outcome, whose text has the driver's call and error. Its status decides what
+// follows: TSR_EOOM makes the memory pool return idle memory and try again, TSR_EDEVICE means that the
 // device or its context cannot be used any more, and every later call of the context is refused without
-// reaching the driver. Functions named destroy, release, unload and close are called even then, and report
-// nothing.
+// reaching the driver. Functions named destroy, release, unload and close are called even then, and
+// report nothing.
 //
 //   struct D {
 //     using Context, Stream, Event, Module, Function, Graph;    // handles: copied freely
@@ -16,48 +16,48 @@
 //     // Loads the library and looks for devices; called once. It must not crash without driver or device.
 //     GpuDevices find();
 //
-//     Outcome open(int device, Context &);
-//     void close(Context, bool lost);                 // lost: the device failed in between
-//     Outcome enter(Context);  // before the functions below, in their thread
+//     Outcome open(int number, Context &);  // of GpuDevice
+//     void close(Context);
+//     Outcome enter(Context);  // before the functions below, in their thread; may be nested
 //     void leave(Context);
 //
-//     Outcome allocate(Context, size_t bytes, void *&);  // aligned to 256
+//     Outcome allocate(Context, size_t bytes, void *&);      // aligned to 256
 //     void release(Context, void *);
-//     Outcome allocateHost(Context, size_t bytes, void *&);  // pinned, seen by
-//     kernels void releaseHost(Context, void *); Outcome memory(Context, uint64_t &free, uint64_t
-//     &total); Outcome enablePeer(Context, Context peer);  // again:
-//     TSR_SUCCESS
+//     Outcome allocateHost(Context, size_t bytes, void *&);  // pinned; kernels can use the address
+//     void releaseHost(Context, void *);
+//     Outcome memory(Context, uint64_t &free, uint64_t &total);
+//     Outcome enablePeer(Context, Context peer);             // enabled already: TSR_SUCCESS
 //
 //     // Streams are ordered queues. Nothing below waits except synchronize.
 //     Outcome createStream(Context, Stream &);
-//     void destroyStream(Context, Stream);  // its work is done
+//     void destroyStream(Context, Stream);     // its work is done
+//     static void *nativeStream(Stream);       // the handle that tsrStreamNative gives out
 //     Outcome copy(Context, Stream, void *dst, const void *src, size_t bytes);
 //     Outcome fill(Context, Stream, void *dst, uint8_t byte, size_t bytes);
 //     Outcome launch(Context, Stream, Function, const GpuLaunch &);
-//     Outcome query(Context, Stream);  // or TSR_NOT_READY
+//     Outcome query(Context, Stream);          // or TSR_NOT_READY
 //     Outcome synchronize(Context, Stream);
 //
-//     // An event is recorded once between createEvent and destroyEvent, or recorded again when nothing waits
-//     for
-//     // it. destroyEvent may be called as soon as the event and all waits for it are done.
+//     // An event is recorded once between createEvent and destroyEvent, or recorded again when nothing
+//     // waits for it. destroyEvent may be called as soon as the event and all waits for it are done.
 //     Outcome createEvent(Context, Event &);
 //     void destroyEvent(Context, Event);
 //     Outcome record(Context, Stream, Event);
 //     Outcome wait(Context, Stream, Event);
-//     Outcome queryEvent(Context, Event);  // or TSR_NOT_READY
+//     Outcome queryEvent(Context, Event);      // or TSR_NOT_READY
 //     Outcome synchronizeEvent(Context, Event);
 //     Outcome elapsed(Context, Event begin, Event end, int64_t &ns);  // both are done
 //
 //     // The text of a failure has the driver's log.
 //     Outcome loadModule(Context, const ModuleImage &, Module &);
 //     void unloadModule(Context, Module);
-//     Outcome function(Context, Module, const std::string &name, Function &, GpuFunctionInfo &,
-//);
-//     // Readies the function for launches. Sets `resident` to the blocks that fit on one unit at a time, if
-//     known. Outcome prepare(Context, Function, const KernelSpec &, std::optional<int> &resident,
-//);
+//     Outcome function(Context, Module, const std::string &name, Function &, GpuFunctionInfo &);
+//     // Readies the function for launches. Sets `resident` to the blocks that fit on one unit at a time,
+//     // if known.
+//     Outcome prepare(Context, Function, const KernelSpec &, std::optional<int> &resident);
 //
-//     // Optional, all or none: work between beginGraph and endGraph is recorded instead of executed.
+//     // Optional, all or none: work between beginGraph and endGraph is recorded instead of executed. A
+//     // graph is launched by one thread at a time.
 //     Outcome beginGraph(Context, Stream);
 //     Outcome endGraph(Context, Stream, Graph &);
 //     Outcome launchGraph(Context, Stream, Graph);
@@ -96,6 +96,7 @@ struct GpuLimits {
 
 struct GpuDevice : FoundDevice {
   GpuLimits limits;
+  int number = 0; // the driver's, for open
 };
 
 struct GpuDevices {

@@ -28,7 +28,10 @@ public:
 
   /// With the context entered.
   Outcome launch(typename D::Stream stream) const {
-    if constexpr (RecordsGraphs<D>) return state_.driver.launchGraph(state_.context, stream, recorded_);
+    if constexpr (RecordsGraphs<D>) {
+      std::lock_guard lock(launching_);
+      return state_.driver.launchGraph(state_.context, stream, recorded_);
+    }
     return {TSR_EINTERNAL, "the driver records no graphs"}; // never made
   }
 
@@ -101,6 +104,7 @@ private:
   State<D> &state_;
   typename HandleOf<D>::Type recorded_{};
   bool isRecorded_ = false;
+  mutable std::mutex launching_; // drivers do not let two threads launch one graph at a time
   std::shared_ptr<void> workspace_;
 };
 

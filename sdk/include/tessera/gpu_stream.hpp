@@ -73,7 +73,7 @@ public:
   }
   tsr_status_t record(const std::shared_ptr<DeviceEvent> &event, std::string &why) override {
     std::shared_ptr<Point<D>> point;
-    if (Outcome o = Point<D>::make(state_, point); o.failed()) return std::move(o).into(why);
+    if (Outcome o = Point<D>::make(state_, true, point); o.failed()) return std::move(o).into(why);
     return queue(
                false,
                [this, point] {
@@ -81,7 +81,8 @@ public:
                  keep(point);
                  return out;
                },
-               [&] { static_cast<Event<D> &>(*event).setPoint(point); })
+               [&] { static_cast<Event<D> &>(*event).setPoint(point); },
+               [point](const Outcome &) { point->drop(); })
         .into(why);
   }
   tsr_status_t wait(const std::shared_ptr<DeviceEvent> &event, std::string &why) override {
@@ -162,12 +163,14 @@ public:
   }
   void drain() override { (void)finish(UINT64_MAX); }
   tsr_status_t query(std::string &why) override {
-    {
-      std::lock_guard lock(mutex_);
-      if (isHolding()) return TSR_NOT_READY;
-      if (failure_.failed()) return takeFailure().into(why);
-    }
-    return queryNow().into(why);
+    tryCollect();
+    std::vector<std::shared_ptr<void>> done; // released without the lock
+    std::lock_guard lock(mutex_);
+    if (isHolding()) return TSR_NOT_READY;
+    if (failure_.failed()) return takeFailure().into(why);
+    Outcome out = queryNow();
+    if (!out.failed()) done.swap(batch_);
+    return std::move(out).into(why);
   }
   bool isIdle() override {
     std::lock_guard lock(mutex_);
@@ -177,16 +180,17 @@ public:
   /// Releases what completed work no longer needs, and reports that work.
   void collect() override {
     std::lock_guard collecting(collectMutex_);
-    for (;;) {
-      Pending done;
-      {
-        std::lock_guard lock(mutex_);
-        if (pending_.empty() || !pending_.front().end->isDone()) return;
-        done = std::move(pending_.front());
-        pending_.pop_front();
-      }
-      report(done);
-    }
+    collectLocked();
+  }
+  void trim() override {
+    collect();
+    std::shared_ptr<void> workspace; // released without the lock
+    std::vector<std::shared_ptr<void>> done;
+    std::lock_guard lock(mutex_);
+    if (isHolding() || queryNow().status == TSR_NOT_READY) return;
+    workspace.swap(workspace_);
+    workspaceBytes_ = 0;
+    done.swap(batch_);
   }
 
 private:
@@ -206,7 +210,7 @@ private:
   };
   struct Held {
     Work work;
-    std::function<void()> drop; // called instead after a failure; may be empty
+    std::function<void(const Outcome &)> drop; // called with why it is not queued; may be empty
     bool isDroppable;
     uint64_t number;
   };
@@ -232,18 +236,19 @@ private:
   template <class F> Outcome submit(const Activity &activity, bool wait, F work) {
     auto waiter = wait ? std::make_shared<Waiter>() : nullptr;
     if (wait)
-      if (Outcome o = Point<D>::make(state_, waiter->point); o.failed()) return o;
-    auto run = [this, activity, waiter, work]() mutable {
-      Outcome out = runReported(activity, work);
-      if (!waiter) return out;
-      if (!out.failed()) return waiter->point->record(stream_);
-      waiter->outcome = out;
-      waiter->point->drop();
-      return out;
+      if (Outcome o = Point<D>::make(state_, false, waiter->point); o.failed()) return o;
+    Pending times{{}, {}, {}, activity};
+    if (activity.row.struct_size) { // here, since it may wait, and the lock is not held yet
+      if (Outcome o = Point<D>::make(state_, true, times.begin); o.failed()) return o;
+      if (Outcome o = Point<D>::make(state_, true, times.end); o.failed()) return o;
+    }
+    auto run = [this, waiter, times = std::move(times), work = std::move(work)]() mutable {
+      Outcome out = runReported(times, work);
+      return out.failed() || !waiter ? out : waiter->point->record(stream_);
     };
-    auto drop = [this, waiter] {
+    auto drop = [waiter](const Outcome &why) {
       if (!waiter) return;
-      waiter->outcome = lastFailure_;
+      waiter->outcome = why;
       waiter->point->drop();
     };
     if (Outcome o = queue(true, std::move(run), {}, std::move(drop)); o.failed()) return o;
@@ -254,22 +259,22 @@ private:
     return out;
   }
 
-  template <class F> Outcome runReported(const Activity &activity, F &work) {
-    if (activity.row.struct_size == 0) return work();
-    Pending pending{{}, {}, {}, activity};
-    if (Outcome o = Point<D>::make(state_, pending.begin); o.failed()) return o;
-    if (Outcome o = Point<D>::make(state_, pending.end); o.failed()) return o;
-    if (Outcome o = pending.begin->record(stream_); o.failed()) return o;
+  /// `times` has points if the work is reported.
+  template <class F> Outcome runReported(Pending &times, F &work) {
+    if (!times.begin) return work();
+    if (Outcome o = times.begin->record(stream_); o.failed()) return o;
     if (Outcome o = work(); o.failed()) return o;
-    if (Outcome o = pending.end->record(stream_); o.failed()) return o;
-    pending_.push_back(std::move(pending));
+    if (Outcome o = times.end->record(stream_); o.failed()) return o;
+    pending_.push_back(std::move(times));
     return {};
   }
 
-  /// Runs the work, or holds it behind work that is held. `then` is called under the lock if it was taken.
+  /// Runs the work, or holds it behind work that is held. `then` is called under the lock if it was taken,
+  /// `drop` if it was taken and is not queued after all.
   template <class F>
   Outcome queue(bool isDroppable, F work, const std::function<void()> &then = {},
-                std::function<void()> drop = {}) {
+                std::function<void(const Outcome &)> drop = {}) {
+    tryCollect();
     std::unique_lock lock(mutex_);
     if (failure_.failed()) return takeFailure();
     if (isHolding()) {
@@ -288,6 +293,7 @@ private:
 
   /// Holds work for the stream's thread, which calls it without the lock.
   Outcome hold(bool isDroppable, Work work) {
+    tryCollect();
     std::unique_lock lock(mutex_);
     if (failure_.failed()) return takeFailure();
     if (!thread_.joinable()) start();
@@ -322,13 +328,12 @@ private:
       lock.unlock();
       Outcome out;
       try {
-        if (!isDropped)
-          out = next.work();
-        else if (next.drop)
-          next.drop();
+        if (!isDropped) out = next.work();
       } catch (const std::exception &e) {
         out = {TSR_EINTERNAL, e.what()};
       }
+      // Others may wait for it, also if the device failed before the work was called.
+      if (next.drop && (isDropped || out.failed())) next.drop(isDropped ? lastFailure_ : out);
       next = {}; // releases without the lock
       lock.lock();
       isBusy_ = false;
@@ -350,6 +355,24 @@ private:
     auto none = [&] { return !isHolding(); };
     if (deadline == Clock::time_point::max()) return changed_.wait(lock, none), true;
     return changed_.wait_until(lock, deadline, none);
+  }
+  /// As collect, unless another thread does it.
+  void tryCollect() {
+    std::unique_lock collecting(collectMutex_, std::try_to_lock);
+    if (collecting) collectLocked();
+  }
+  /// With collectMutex_.
+  void collectLocked() {
+    for (;;) {
+      Pending done;
+      {
+        std::lock_guard lock(mutex_);
+        if (pending_.empty() || !pending_.front().end->isDone()) return;
+        done = std::move(pending_.front());
+        pending_.pop_front();
+      }
+      report(done);
+    }
   }
   Outcome queryNow() {
     return state_.use([&] { return state_.driver.query(state_.context, stream_); });
@@ -391,7 +414,7 @@ private:
   /// Queues the event that releases the batch.
   Outcome closeBatch() {
     std::shared_ptr<Point<D>> end;
-    if (Outcome o = Point<D>::make(state_, end); o.failed()) return o;
+    if (Outcome o = Point<D>::make(state_, false, end); o.failed()) return o;
     if (Outcome o = state_.use([&] { return end->record(stream_); }); o.failed()) return o;
     pending_.push_back({{}, std::move(end), std::exchange(batch_, {}), {}});
     return {};
@@ -399,11 +422,26 @@ private:
 
   // With the lock held and the context entered:
 
+  /// Takes a block, if need be one that work of this stream no longer uses.
+  Outcome take(size_t bytes, std::shared_ptr<void> &out) {
+    Outcome took = takeBlock(memory_, bytes, out);
+    if (took.status != TSR_EOOM) return took;
+    for (Pending &p : pending_) {
+      if (!p.end->isDone()) break;
+      p.kept.clear();
+    }
+    return takeBlock(memory_, bytes, out);
+  }
+  /// As keep, but with an event of its own, because others may need the memory.
+  void keepMemory(std::shared_ptr<void> block) {
+    batch_.push_back(std::move(block));
+    (void)closeBatch();
+  }
   Outcome growWorkspace(size_t bytes, void *&out) {
     if (bytes > workspaceBytes_) {
-      if (workspace_) keep(std::move(workspace_)); // queued launches use it
+      if (workspace_) keepMemory(std::move(workspace_)); // queued launches use it
       workspaceBytes_ = 0;
-      if (Outcome o = takeBlock(memory_, bytes, workspace_); o.failed()) return o;
+      if (Outcome o = take(bytes, workspace_); o.failed()) return o;
       workspaceBytes_ = bytes;
     }
     out = bytes ? workspace_.get() : nullptr;
@@ -414,10 +452,10 @@ private:
     if (to + bytes <= from || from + bytes <= to)
       return state_.driver.copy(state_.context, stream_, dst, src, bytes);
     std::shared_ptr<void> between; // no driver orders the bytes of ranges that overlap
-    if (Outcome o = takeBlock(memory_, bytes, between); o.failed()) return o;
+    if (Outcome o = take(bytes, between); o.failed()) return o;
     Outcome out = state_.driver.copy(state_.context, stream_, between.get(), src, bytes);
     if (!out.failed()) out = state_.driver.copy(state_.context, stream_, dst, between.get(), bytes);
-    keep(std::move(between));
+    keepMemory(std::move(between));
     return out;
   }
 

@@ -32,6 +32,10 @@ Options parse(const char *text) {
                       value = equals == word.npos ? "" : word.substr(equals + 1);
     if (key == "devices")
       out.devices = std::atoi(value.c_str());
+    else if (key == "broken")
+      out.broken = std::atoi(value.c_str());
+    else if (key == "driver")
+      out.driver = std::atoi(value.c_str());
     else if (key == "arch")
       out.arch = value;
     else if (key == "oom")
@@ -310,12 +314,13 @@ void Machine::cover(const Place &place) {
 
 using tessera::shim::Machine;
 
-/// Sets the options and counts from zero.
+/// Sets the options and counts from zero, with devices that work, as in a new process.
 extern "C" __attribute__((visibility("default"))) void tesseraShimConfigure(const char *text) {
   Machine &m = Machine::get();
   std::lock_guard lock(m.mutex);
   m.options = tessera::shim::parse(text);
   m.allocations = m.launches = 0;
+  m.lost.clear();
 }
 /// Copies the breaches so far, a line each, and forgets them.
 extern "C" __attribute__((visibility("default"))) void tesseraShimTake(char *out, size_t capacity) {
@@ -323,6 +328,12 @@ extern "C" __attribute__((visibility("default"))) void tesseraShimTake(char *out
   std::lock_guard lock(m.mutex);
   const std::string all = m.takeBreaches();
   std::snprintf(out, capacity, "%s", all.c_str());
+}
+/// The events that exist.
+extern "C" __attribute__((visibility("default"))) size_t tesseraShimEvents() {
+  Machine &m = Machine::get();
+  std::lock_guard lock(m.mutex);
+  return m.events.live();
 }
 extern "C" __attribute__((visibility("default"))) void tesseraShimExpectNothingLeft() {
   Machine &m = Machine::get();

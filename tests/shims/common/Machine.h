@@ -1,4 +1,4 @@
-// A machine with GPUs that do not exist, behind the shims of drivers (docs/decisions/0072).
+// A machine with fake GPUs, behind the shims of drivers (docs/decisions/0072).
 //
 // It executes what a driver would, as late and as strictly as the driver may: a stream is a thread; device
 // memory cannot be touched by the host; what a copy brings to the host is there only after a synchronization
@@ -26,6 +26,8 @@ struct Options {
   int64_t oom = 0;       // this allocation of device memory, counted from 1, finds none
   int64_t lost = 0;      // this launch, counted from 1, ends the device
   int64_t residents = 1; // blocks that fit on a unit
+  int broken = -1;       // this device exists and answers no question
+  int driver = 0;        // the driver's version; 0: the vendor's default
   bool jit = true;       // false: code does not assemble, and the log says so
 };
 
@@ -116,6 +118,7 @@ public:
   std::condition_variable_any changed;
   Options options;
   int64_t allocations = 0, launches = 0;
+  std::map<int, int> lost; // devices whose context failed, and the driver's code
   Handles<Stream> streams{"stream", 0x51};
   Handles<Event> events{"event", 0x52};
 

@@ -13,9 +13,8 @@ namespace {
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidDevice = 101,
               kInvalidContext = 201, kNoBinary = 209, kInvalidPtx = 218, kUnsupportedPtx = 222,
               kInvalidHandle = 400, kNotFound = 500, kNotReady = 600, kPeerAlreadyEnabled = 704,
-              kLaunchFailed = 719, kCaptureUnsupported = 900;
+              kLaunchFailed = 719, kCaptureUnsupported = 900, kUnknown = 999;
 
-constexpr int kDriver = 12040, kPtxVersion = 84;
 constexpr uint64_t kSharedDefault = 48 << 10;
 
 /// From NVIDIA's documents, not from the table of the plugin under test.
@@ -32,6 +31,11 @@ GpuArchitecture deviceRow() {
   if (arch == "sm_75") row.name = "sm_75", row.maxShared = 64 << 10;
   return row;
 }
+int driverVersion() {
+  const int asked = Machine::get().options.driver;
+  return asked ? asked : 12040;
+}
+int ptxVersion() { return 80 + (driverVersion() - 12000) / 10; }
 int capability() { return std::atoi(deviceRow().name.data() + 3); }
 
 struct Module {
@@ -120,7 +124,7 @@ EXPORT cuInit(unsigned) {
   isInitialized = true;
   return machine().options.devices ? 0 : kNoDevice;
 }
-EXPORT cuDriverGetVersion(int *out) { return *out = kDriver, 0; }
+EXPORT cuDriverGetVersion(int *out) { return *out = driverVersion(), 0; }
 EXPORT cuGetErrorName(int error, const char **out) {
   static const std::map<int, const char *> names = {{0, "CUDA_SUCCESS"},
                                                     {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
@@ -154,6 +158,7 @@ EXPORT cuDeviceGet(int *out, int number) {
 }
 EXPORT cuDeviceGetName(char *out, int size, int device) {
   Call call("cuDeviceGetName", false);
+  if (device == machine().options.broken) return kUnknown;
   return std::snprintf(out, static_cast<size_t>(size), "Shim %s #%d", deviceRow().name.data(), device), 0;
 }
 EXPORT cuDeviceTotalMem_v2(size_t *out, int) { return *out = size_t{8} << 30, 0; }
@@ -178,6 +183,9 @@ EXPORT cuDeviceCanAccessPeer(int *out, int a, int b) { return *out = a != b, 0; 
 
 EXPORT cuDevicePrimaryCtxRetain(void **out, int device) {
   Call call("cuDevicePrimaryCtxRetain", false);
+  if (device == machine().options.broken) return kUnknown;
+  if (const auto failed = machine().lost.find(device); failed != machine().lost.end())
+    return failed->second; // the process must end (CUresult)
   auto &[handle, context] = primary[static_cast<size_t>(device)];
   if (!context) {
     context = std::make_shared<Context>();
@@ -192,6 +200,7 @@ EXPORT cuDevicePrimaryCtxRelease_v2(int device) {
   auto &[handle, context] = primary[static_cast<size_t>(device)];
   if (!context || context->owners == 0)
     return machine().breach("double-release", "a primary context that nobody retains"), kInvalidContext;
+  if (context->failure) machine().lost[device] = context->failure;
   if (--context->owners) return 0;
   const size_t left = modules.live() + graphs.live() + executables.live();
   if (left && machine().options.devices == 1)
@@ -200,11 +209,6 @@ EXPORT cuDevicePrimaryCtxRelease_v2(int device) {
   static auto &ended = *new std::vector<std::shared_ptr<Context>>; // blocks and streams refer to them
   ended.push_back(std::move(context));
   return context = nullptr, 0;
-}
-EXPORT cuDevicePrimaryCtxReset_v2(int device) {
-  Call call("cuDevicePrimaryCtxReset", false);
-  if (auto &context = primary[static_cast<size_t>(device)].second) context->failure = 0;
-  return 0;
 }
 EXPORT cuCtxPushCurrent_v2(void *handle) {
   Call call("cuCtxPushCurrent", false);
@@ -373,9 +377,10 @@ EXPORT cuModuleLoadDataEx(void **out, const void *image, unsigned count, int *op
     return fail(kInvalidPtx, "ptxas application ptx input, line 1; error : " + why);
   if (!machine().options.jit)
     return fail(kInvalidPtx, "ptxas application ptx input, line 7; error : planted");
-  if (ptx.version > kPtxVersion)
+  if (ptx.version > ptxVersion())
     return fail(kUnsupportedPtx, "ptxas : Unsupported .version " + std::to_string(ptx.version / 10) + "." +
-                                     std::to_string(ptx.version % 10) + "; current version is '8.4'");
+                                     std::to_string(ptx.version % 10) + "; current version is '8." +
+                                     std::to_string(ptxVersion() % 10) + "'");
   if (ptx.target > capability())
     return fail(kNoBinary, "ptxas : Program with .target 'sm_" + std::to_string(ptx.target) +
                                "' cannot be compiled to future architecture");
@@ -442,7 +447,7 @@ EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *handle, int, 
 }
 
 namespace {
-struct Attribute {
+struct alignas(8) Attribute {
   int id;
   char pad[4];
   unsigned cluster[16];

@@ -87,19 +87,61 @@ TEST_F(CudaBackend, DescribesItsDevice) {
   const DeviceInfo &info = *backend.deviceInfo(0, why);
   EXPECT_EQ(info.arch, "ptx:sm_80");
   EXPECT_EQ(info.maxSharedBytes, 163u << 10);
-  EXPECT_THAT(info.capabilities, HasSubstr(R"("compute_capability": "8.0")"));
+  for (const char *text :
+       {R"("backend": "ptx")", R"("name": "Shim sm_80 #0")", R"("arch": "ptx:sm_80")", R"("emulated": false)",
+        R"("tensorcore": {"fp16": true, "bf16": true)", R"("warp_size": 32)", R"("cp_async": true)",
+        R"("shared_bytes_per_block": 166912)", R"("memory_bytes": 8589934592)", R"("compute_units": 4)",
+        R"("vector_bytes": 128)", R"("memory_flags": ["device", "pinned_host"])", R"("peer_access": true)",
+        R"("dtypes": ["f64", )", R"("compute_capability": "8.0"})"})
+    EXPECT_THAT(info.capabilities, HasSubstr(text));
   tsr_probe_t probe{};
   EXPECT_EQ(backend.probe(probe, why), TSR_SUCCESS);
   EXPECT_STREQ(probe.pci[0], "0000:65:00.0");
   EXPECT_STREQ(probe.driver, "12.4");
 }
 
-TEST(CudaArchitecture, IsTheNewestThatTheDeviceRuns) {
-  EXPECT_EQ(ptx::architectureFor(8, 0), "sm_80");
-  EXPECT_EQ(ptx::architectureFor(8, 9), "sm_80");
-  EXPECT_EQ(ptx::architectureFor(9, 0), "sm_90");
-  EXPECT_EQ(ptx::architectureFor(12, 0), "sm_90");
-  EXPECT_EQ(ptx::architectureFor(7, 5), "sm_75"); // none: its own, for which nothing compiles
+TEST(CudaArchitecture, IsTheNewestThatDeviceAndDriverTake) {
+  auto name = [](int major, int minor, int driver) {
+    return std::string(ptx::architectureFor(major, minor, driver)->name);
+  };
+  EXPECT_EQ(name(8, 0, 12040), "sm_80");
+  EXPECT_EQ(name(8, 9, 13000), "sm_80");
+  EXPECT_EQ(name(9, 0, 12040), "sm_90");
+  EXPECT_EQ(name(9, 0, 12030), "sm_80"); // which does not read PTX 8.4
+  EXPECT_EQ(name(9, 0, 11080), "sm_80"); // nor 8.1: loading shows the driver's reason
+  EXPECT_EQ(name(12, 0, 13000), "sm_90");
+  EXPECT_FALSE(ptx::architectureFor(7, 5, 12040));
+}
+
+/// Has devices of its own, because those of GpuBackend are found once.
+template <int> struct OtherDriver : ptx::CudaDriver {};
+
+TEST(CudaDevices, OneThatAnswersNothingIsLeftOut) {
+  shimOf().configure("devices=2 broken=0");
+  std::string why;
+  GpuBackend<OtherDriver<0>> backend;
+  ASSERT_EQ(backend.deviceCount(), 1);
+  EXPECT_EQ(backend.deviceInfo(0, why)->name, "Shim sm_80 #1");
+  auto context = backend.createContext(0, nullptr, why); // of the driver's device 1
+  auto stream = context->createStream(why);
+  EXPECT_EQ(stream->synchronize(UINT64_MAX, why), TSR_SUCCESS) << why;
+  stream.reset(), context.reset();
+  EXPECT_EQ(shimOf().leaks(), "");
+}
+
+TEST(CudaDevices, OlderDriversGetCodeThatTheyRead) {
+  shimOf().configure("arch=sm_90 driver=12020");
+  std::string why;
+  GpuBackend<OtherDriver<1>> backend;
+  ASSERT_EQ(backend.deviceCount(), 1);
+  EXPECT_EQ(backend.deviceInfo(0, why)->arch, "ptx:sm_80");
+  EXPECT_EQ(backend.deviceInfo(0, why)->maxSharedBytes, 227u << 10);
+  auto context = backend.createContext(0, nullptr, why);
+  const std::string image = shim::contentsOf(SHIM_TABLE "/kernels.image");
+  EXPECT_TRUE(context->loadModule({TSR_IMAGE_PTX, image.data(), image.size(), "kernels.ptx", nullptr}, why))
+      << why;
+  context.reset();
+  EXPECT_EQ(shimOf().leaks(), "");
 }
 
 TEST_F(CudaBackend, LaunchesKernels) {
@@ -325,7 +367,7 @@ TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
     auto kernel = axpy();
     std::shared_ptr<DeviceEvent> event = context->createEvent(why);
     void *x = alloc(400);
-    shimOf().configure("lost=1");
+    shimOf().configure("devices=2 lost=1");
     ASSERT_EQ(s->launch(kernel, axpyValues(x, x, 1, 100).data(), {2, 1, 1}, why), TSR_SUCCESS);
     ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_EDEVICE);
     EXPECT_THAT(why, HasSubstr("the device failed and the context cannot be used any more: cu"));
@@ -338,11 +380,120 @@ TEST_F(CudaBackend, ALostDeviceIsReportedByEveryCall) {
     void *p = nullptr;
     EXPECT_EQ(context->alloc(8 << 20, TSR_MEM_DEVICE, &p, why), TSR_EDEVICE);
   }
+  auto create = [&](int device) { context = backend.createContext(device, nullptr, why); };
   context.reset();
-  open(); // a new context works
+  try {
+    create(0);
+    ADD_FAILURE() << "the process cannot use the device any more";
+  } catch (const StatusError &e) {
+    EXPECT_EQ(e.status(), TSR_EDEVICE);
+    EXPECT_THAT(e.what(), HasSubstr("cuDevicePrimaryCtxRetain failed with CUDA_ERROR_LAUNCH_FAILED"));
+  }
+  create(1); // the other device works
   auto s = stream();
   void *x = alloc(4);
   EXPECT_EQ(s->fill(x, 0, 4, true, why), TSR_SUCCESS) << why;
+}
+
+TEST_F(CudaBackend, ALostDeviceLeavesNobodyWaiting) {
+  auto s = stream(), other = stream(), faulty = stream();
+  auto kernel = axpy();
+  std::shared_ptr<DeviceEvent> event = context->createEvent(why);
+  void *x = alloc(400);
+  std::atomic<bool> go{false};
+  ASSERT_EQ(s->callHost(
+                [&](std::string &) {
+                  while (!go)
+                    std::this_thread::yield();
+                  return TSR_SUCCESS;
+                },
+                why),
+            TSR_SUCCESS);
+  ASSERT_EQ(s->record(event, why), TSR_SUCCESS); // held, as is what follows
+  ASSERT_EQ(other->wait(event, why), TSR_SUCCESS);
+  std::thread waiting([&] {
+    std::string text;
+    EXPECT_EQ(s->fill(x, 0, 400, true, text), TSR_EDEVICE);
+    EXPECT_THAT(text, HasSubstr("the device failed"));
+  });
+  shimOf().configure("lost=1");
+  ASSERT_EQ(faulty->launch(kernel, axpyValues(x, x, 1, 100).data(), {2, 1, 1}, why), TSR_SUCCESS);
+  ASSERT_EQ(faulty->synchronize(UINT64_MAX, why), TSR_EDEVICE);
+  go = true;
+  event->wait();
+  EXPECT_TRUE(event->isDone());
+  int64_t time = 0;
+  EXPECT_EQ(event->timestamp(time), TSR_EINVAL);
+  waiting.join();
+  EXPECT_EQ(other->synchronize(UINT64_MAX, why), TSR_EDEVICE);
+}
+
+// ---- What is released when ----
+
+TEST_F(CudaBackend, ReleasesWithoutSynchronizationOfTheStream) {
+  constexpr size_t kBytes = 4 << 20;
+  auto s = stream();
+  char *x = static_cast<char *>(alloc(kBytes + 8));
+  const size_t before = context->memoryUse().inUse, events = shimOf().events();
+  std::shared_ptr<DeviceEvent> event = context->createEvent(why);
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_EQ(s->fill(x, 1, 64, false, why), TSR_SUCCESS);
+    ASSERT_EQ(s->record(event, why), TSR_SUCCESS);
+    event->wait();
+  }
+  EXPECT_LT(shimOf().events() - events, 100u); // a batch is 64
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_EQ(s->copy(x + 8, x, kBytes, false, why), TSR_SUCCESS); // by way of a block
+    ASSERT_EQ(s->record(event, why), TSR_SUCCESS);
+    event->wait();
+  }
+  EXPECT_LE(context->memoryUse().inUse, before + 2 * kBytes);
+  while (s->query(why) == TSR_NOT_READY)
+    std::this_thread::yield();
+  EXPECT_EQ(context->memoryUse().inUse, before);
+}
+
+TEST_F(CudaBackend, TakesWhatIsDoneBeforeItGivesUp) {
+  int room = 1; // blocks
+  tsr_allocator_t allocator{};
+  allocator.user = &room;
+  allocator.alloc = [](void *user, size_t bytes, size_t) -> void * {
+    int &left = *static_cast<int *>(user);
+    return left ? --left, std::aligned_alloc(64, bytes) : nullptr;
+  };
+  allocator.free = [](void *user, void *p, size_t) { ++*static_cast<int *>(user), std::free(p); };
+  context = backend.createContext(0, &allocator, why);
+  auto s = stream();
+  std::shared_ptr<DeviceEvent> event = context->createEvent(why);
+  std::vector<char> host(200);
+  for (int i = 0; i < 3; ++i) { // the second copy needs the block of the first
+    ASSERT_EQ(s->copy(host.data() + 8, host.data(), 100, false, why), TSR_SUCCESS) << why;
+    ASSERT_EQ(s->record(event, why), TSR_SUCCESS);
+    event->wait();
+  }
+  void *p = nullptr;
+  EXPECT_EQ(context->alloc(100, TSR_MEM_DEVICE, &p, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(context->alloc(100, TSR_MEM_DEVICE, &p, why), TSR_EOOM);
+}
+
+TEST_F(CudaBackend, TrimReturnsWorkspacesOfIdleStreams) {
+  auto s = stream();
+  KernelSpec total;
+  total.name = "tsr_kernel_total", total.valueCount = 2, total.block[0] = 32;
+  total.workspaceBytes = 64, total.sharedBytes = 1024;
+  total.arguments = {{TSR_ARGUMENT_POINTER, 8, 0}, {TSR_ARGUMENT_POINTER, 8, 8}};
+  auto kernel = load()->getKernel(total, why);
+  ASSERT_TRUE(kernel) << why;
+  void *x = alloc(400), *y = alloc(400);
+  const size_t before = context->memoryUse().inUse;
+  const uint64_t values[] = {std::bit_cast<uint64_t>(x), std::bit_cast<uint64_t>(y)};
+  for (int i = 0; i < 2; ++i) { // the second launch takes a new one
+    ASSERT_EQ(s->launch(kernel, values, {100, 1, 1}, why), TSR_SUCCESS) << why;
+    ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_SUCCESS) << why;
+    EXPECT_GT(context->memoryUse().inUse, before);
+    context->trim();
+    EXPECT_EQ(context->memoryUse().inUse, before);
+  }
 }
 
 TEST_F(CudaBackend, PeersAccessEachOther) {

@@ -20,6 +20,7 @@ public:
     return out;
   }
   void configure(const char *text) const { find<void(const char *)>("tesseraShimConfigure")(text); }
+  size_t events() const { return find<size_t()>("tesseraShimEvents")(); }
   /// The breaches since the last call, a line each: "rule: text".
   std::string breaches() const {
     std::string out(1 << 16, 0);
