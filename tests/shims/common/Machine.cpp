@@ -271,7 +271,7 @@ void Machine::run(const std::shared_ptr<Stream> &stream, uint64_t number, const 
     std::lock_guard lock(mutex);
     stream->landings.push_back(std::move(landing));
   } else if (work.kind == Work::Kind::Copy) {
-    std::memcpy(dst, src, work.bytes);
+    std::memmove(dst, src, work.bytes); // an overlap is a breach, which has been reported
   } else {
     std::memset(dst, work.byte, work.bytes);
   }

@@ -454,8 +454,8 @@ TEST_F(CudaBackend, ReleasesWithoutSynchronizationOfTheStream) {
 }
 
 TEST_F(CudaBackend, TakesWhatIsDoneBeforeItGivesUp) {
-  int room = 1; // blocks
-  tsr_allocator_t allocator{};
+  static int room = 1; // blocks; static, because the context lives until TearDown
+  static tsr_allocator_t allocator{};
   allocator.user = &room;
   allocator.alloc = [](void *user, size_t bytes, size_t) -> void * {
     int &left = *static_cast<int *>(user);
