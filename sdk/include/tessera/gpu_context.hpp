@@ -140,8 +140,11 @@ private:
 
   /// Sets `out` to the last point, if there is one, and returns whether it can still be used.
   bool isFresh(std::shared_ptr<const Epoch> &out) {
+    std::shared_ptr<const Epoch>
+        last; // then the one before, which gives its event back and takes the lock for it
     std::lock_guard lock(mutex_);
-    out = epoch_;
+    last = epoch_;
+    out.swap(last);
     return out && Activities::now() - epochMade_ <= 1'000'000'000;
   }
   /// The device passes a reference between two readings of the host's clock. The first reference is the one
