@@ -54,17 +54,51 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   return tile;
 }
 
+namespace {
+
+StringRef nameIn(DictionaryAttr request, StringRef key) {
+  auto name = request.getAs<StringAttr>(key);
+  return name ? name.getValue() : StringRef();
+}
+
+/// Is there a target that the request could be for?
+bool isOfTarget(DictionaryAttr request) {
+  const StringRef backend = nameIn(request, "backend"), arch = nameIn(request, "arch");
+  for (const codegen::TargetBackend *known : codegen::targetBackends())
+    if ((backend.empty() || backend == known->name()) && (arch.empty() || known->parse(arch))) return true;
+  return !backend.empty() && codegen::findTarget(arch.empty() ? backend.str() : (backend + ":" + arch).str());
+}
+
+/// Adds a line to the fallbacks of the function.
+void reportUnknownTarget(graph::FuncOp function, DictionaryAttr request) {
+  const StringRef backend = nameIn(request, "backend"), arch = nameIn(request, "arch");
+  Builder b(function.getContext());
+  SmallVector<Attribute> lines;
+  if (ArrayAttr had = function.getFallbacksAttr()) llvm::append_range(lines, had);
+  Attribute line =
+      b.getStringAttr("@ts.op.specialize for '" + backend + (backend.empty() || arch.empty() ? "" : ":") +
+                      arch + "' has no effect: there is no such target");
+  if (!llvm::is_contained(lines, line)) lines.push_back(line);
+  function.setFallbacksAttr(b.getArrayAttr(lines));
+}
+
+} // namespace
+
 bool setRequestedTile(GroupOp group, const codegen::Target &target) {
   if (group.getKind() != GroupKind::Matmul || group.getVariant()) return false; // a mapper chose already
   auto product = *group.getBody().front().getOps<graph::MatmulOp>().begin();
   if (!product.getSpecializeAttr()) return false;
-  const auto [backend, arch] = StringRef(target.imageName()).split(':');
+  const std::string name = target.imageName();
+  const auto [backend, arch] = StringRef(name).split(':');
   for (auto request : product.getSpecializeAttr().getAsRange<DictionaryAttr>()) {
-    auto isFor = [&](StringRef key, StringRef name) {
-      auto wanted = request.getAs<StringAttr>(key);
-      return !wanted || wanted == name;
+    auto isFor = [&](StringRef key, StringRef own) {
+      const StringRef wanted = nameIn(request, key);
+      return wanted.empty() || wanted == own;
     };
-    if (!isFor("backend", backend) || !isFor("arch", arch)) continue;
+    if (!isFor("backend", backend) || !isFor("arch", arch)) {
+      if (!isOfTarget(request)) reportUnknownTarget(group->getParentOfType<graph::FuncOp>(), request);
+      continue;
+    }
     group.setTile(request.getAs<DenseI64ArrayAttr>("tile_sizes").asArrayRef());
     group.setVariant(kTile);
     Builder b(group.getContext());

@@ -16,7 +16,7 @@ llvm::SmallVector<int64_t> chooseTile(const GroupSpace &, graph::FuncOp function
 
 /// Gives the group of a product the tile that the program requests for `target` (`specialize` of
 /// graph.matmul), and records it as its decision. Such a group has no variants. Returns whether there is a
-/// request.
+/// request. One for a target that does not exist is listed in the function's fallbacks.
 bool setRequestedTile(GroupOp, const codegen::Target &target);
 
 } // namespace tessera::schedule

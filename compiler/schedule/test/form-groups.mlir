@@ -25,7 +25,9 @@ graph.func @epilogue(%x: !graph.tensor<["M", "K"], f32>, %w: !graph.tensor<["K",
 }
 
 // The first request that holds for the target gives the tile; there are then no variants.
+// A target that does not exist is reported.
 // CHECK-LABEL: graph.func @specialized
+// CHECK-SAME: fallbacks = ["@ts.op.specialize for 'none' has no effect: there is no such target", "@ts.op.specialize for 'cpu:none' has no effect: there is no such target"]
 // CHECK: schedule.group matmul({{.*}}) attributes {schedule.decision = {by = "@ts.op.specialize", choice = "tile"}, tile = array<i64: 16, 24, 40>, variant = "tile"}
 // CHECK: schedule.group matmul({{.*}}) attributes {tile = array<i64: 48, 64, 256>
 graph.func @specialized(%x: !graph.tensor<["N", "N"], f32>) -> (!graph.tensor<["N", "N"], f32>, !graph.tensor<["N", "N"], f32>) {
