@@ -264,31 +264,38 @@ std::string elementName(Type element, tile::CastOp cast) {
   return name;
 }
 
-/// chain(a, its strides, b, the stride of its rows, c, rows, columns, depth)
-func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, const Place &c) {
+func::FuncOp KernelLowering::productFunction(const char *kind, const char *suffix, const Factor &a,
+                                             const Factor &b, const Place &c, EmitProduct emit) {
   Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
-  std::string name = "mma.chain." + elementName(a.element, a.cast) + "." + elementName(b.element, b.cast) +
-                     "." + std::to_string(c.shape[1]);
-  return sharedFunction(
-      name, {pointer, index, index, pointer, index, pointer, index, index, index}, [&](func::FuncOp f) {
-        f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
-        auto in = f.getArguments();
-        Factor x{in[0], in[1], in[2], a.element, a.cast, {}};
-        Factor y{in[3], in[4], constant(1), b.element, b.cast, {}};
-        Place sum{in[5], c.shape, c.element};
-        Value isRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[6], constant(1));
-        auto choice = scf::IfOp::create(b_, TypeRange(), isRow, true);
-        OpBuilder::InsertionGuard guard(b_);
-        b_.setInsertionPointToStart(&choice.getThenRegion().front());
-        const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
-        if (c.shape[1] <= kRowVectors * lanes) // the row stays in registers
-          chainBlocks(x, y, sum, {1, (c.shape[1] + lanes - 1) / lanes}, {constant(0), in[7]}, in[6], in[7],
-                      in[8]);
-        else
-          emitChainRow(x, y, sum, in[7], in[8]);
-        b_.setInsertionPointToStart(&choice.getElseRegion().front());
-        emitChainBlocks(x, y, sum, in[6], in[7], in[8]);
-      });
+  std::string name = "mma." + std::string(kind) + "." + elementName(a.element, a.cast) + "." +
+                     elementName(b.element, b.cast) + "." + std::to_string(c.shape[1]) + suffix;
+  return sharedFunction(name, {pointer, index, index, pointer, index, pointer, index, index, index},
+                        [&](func::FuncOp f) {
+                          f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
+                          auto in = f.getArguments();
+                          emit(Factor{in[0], in[1], in[2], a.element, a.cast, {}},
+                               Factor{in[3], in[4], constant(1), b.element, b.cast, {}},
+                               Place{in[5], c.shape, c.element}, in[6], in[7], in[8]);
+                        });
+}
+
+func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, const Place &c) {
+  auto emit = [&](const Factor &x, const Factor &y, const Place &sum, Value rows, Value columns,
+                  Value depth) {
+    Value isRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, rows, constant(1));
+    auto choice = scf::IfOp::create(b_, TypeRange(), isRow, true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(&choice.getThenRegion().front());
+    const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+    if (c.shape[1] <= kRowVectors * lanes) // the row stays in registers
+      chainBlocks(x, y, sum, {1, (c.shape[1] + lanes - 1) / lanes}, {constant(0), columns}, rows, columns,
+                  depth);
+    else
+      emitChainRow(x, y, sum, columns, depth);
+    b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    emitChainBlocks(x, y, sum, rows, columns, depth);
+  };
+  return productFunction("chain", "", a, b, c, emit);
 }
 
 /// Computes one row. Adds several rows of B to all of C in each pass, so that B is read along its rows.

@@ -192,6 +192,12 @@ private:
                             llvm::function_ref<LogicalResult()> otherwise);
   Value sizeOf(tile::MmaOp, unsigned axis);
   Value readFactor(const Factor &, Value index, int64_t lanes, Value mask = {});
+  using EmitProduct = llvm::function_ref<void(const Factor &a, const Factor &b, const Place &c, Value rows,
+                                              Value columns, Value depth)>;
+  /// The function (a, its strides, b, the stride of its rows, c, rows, columns, depth) that `emit` fills. Its
+  /// name has `kind`, the dtypes, the width of c and `suffix`.
+  mlir::func::FuncOp productFunction(const char *kind, const char *suffix, const Factor &a, const Factor &b,
+                                     const Place &c, EmitProduct emit);
   mlir::func::FuncOp chainFunction(const Factor &a, const Factor &b, const Place &c);
   mlir::func::FuncOp dotFunction(const Factor &a, const Factor &b, const Place &c);
   void emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns, Value depth);

@@ -70,42 +70,32 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   return success();
 }
 
-/// strided(a, its strides, b, the stride of its rows, c, rows, columns, depth)
 func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, const Place &c, bool fresh) {
-  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), index = b_.getIndexType();
-  std::string name = "mma.strided." + elementName(a.element, a.cast) + "." + elementName(b.element, b.cast) +
-                     "." + std::to_string(c.shape[1]) + (fresh ? ".fresh" : "");
-  return sharedFunction(
-      name, {pointer, index, index, pointer, index, pointer, index, index, index}, [&](func::FuncOp f) {
-        f.setArgAttr(5, LLVM::LLVMDialect::getNoAliasAttrName(), b_.getUnitAttr());
-        auto in = f.getArguments();
-        Factor x{in[0], in[1], in[2], a.element, a.cast, {}};
-        Factor y{in[3], in[4], constant(1), b.element, b.cast, {}};
-        Place sum{in[5], c.shape, c.element};
-        Value rows = in[6], columns = in[7], depth = in[8];
-        const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
-        const int64_t most = (c.shape[1] + lanes - 1) / lanes;
-        auto blocks = [&](int64_t vectors, Value from, Value end) {
-          chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth,
-                      fresh);
-        };
-        Value from = constant(0);
-        if (most >= kMostVectors) {
-          Value wide = roundDown(columns, kMostVectors * lanes);
-          blocks(kMostVectors, from, wide);
-          from = wide;
-        }
-        // The columns that are left, in one block as wide as they need.
-        OpBuilder::InsertionGuard guard(b_);
-        for (int64_t vectors = std::min(most, kMostVectors - 1); vectors; --vectors) {
-          Value before = arith::AddIOp::create(b_, from, constant((vectors - 1) * lanes));
-          Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, columns, before);
-          auto choice = scf::IfOp::create(b_, TypeRange(), reaches, true);
-          b_.setInsertionPointToStart(&choice.getThenRegion().front());
-          blocks(vectors, from, columns);
-          b_.setInsertionPointToStart(&choice.getElseRegion().front());
-        }
-      });
+  auto emit = [&](const Factor &x, const Factor &y, const Place &sum, Value rows, Value columns,
+                  Value depth) {
+    const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+    const int64_t most = (c.shape[1] + lanes - 1) / lanes;
+    auto blocks = [&](int64_t vectors, Value from, Value end) {
+      chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth, fresh);
+    };
+    Value from = constant(0);
+    if (most >= kMostVectors) {
+      Value wide = roundDown(columns, kMostVectors * lanes);
+      blocks(kMostVectors, from, wide);
+      from = wide;
+    }
+    // The columns that are left, in one block as wide as they need.
+    OpBuilder::InsertionGuard guard(b_);
+    for (int64_t vectors = std::min(most, kMostVectors - 1); vectors; --vectors) {
+      Value before = arith::AddIOp::create(b_, from, constant((vectors - 1) * lanes));
+      Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, columns, before);
+      auto choice = scf::IfOp::create(b_, TypeRange(), reaches, true);
+      b_.setInsertionPointToStart(&choice.getThenRegion().front());
+      blocks(vectors, from, columns);
+      b_.setInsertionPointToStart(&choice.getElseRegion().front());
+    }
+  };
+  return productFunction("strided", fresh ? ".fresh" : "", a, b, c, emit);
 }
 
 } // namespace tessera::cpu

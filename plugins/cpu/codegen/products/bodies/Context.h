@@ -67,6 +67,23 @@ public:
     }
   }
 
+  /// Calls rows(r0, r1, c0, c1, c, strideC) for each block of columns of the run. The result of row r0 is at
+  /// `c`: its column 0 if the result is in memory, its column c0 if the epilogue stores it.
+  template <class Rows> void forColumnBlocks(const Run &run, Rows rows) {
+    const int64_t r0 = run.rowBlock * p.blockRows, r1 = least(p.rows, r0 + run.rowBlocks * p.blockRows);
+    for (int64_t i = 0; i < run.columnBlocks; ++i) {
+      const int64_t c0 = (run.columnBlock + i) * p.blockColumns, c1 = least(p.columns, c0 + p.blockColumns);
+      if (c) {
+        rows(r0, r1, c0, c1, c + r0 * p.strideC, p.strideC);
+        continue;
+      }
+      // As many blocks of results as the scratch holds: each packs its panels of B again.
+      const int64_t fits = most(1, kResultBytes / (p.blockRows * p.blockColumns * int64_t(sizeof(T))));
+      for (int64_t s = r0; s < r1; s += fits * p.blockRows)
+        rows(s, least(r1, s + fits * p.blockRows), c0, c1, results, p.blockColumns);
+    }
+  }
+
   /// Runs the epilogue of `count` consecutive programs from the block of [r, column] on; that element is the
   /// first at `block`.
   void finish(int64_t r, int64_t column, int64_t count, const T *block) {

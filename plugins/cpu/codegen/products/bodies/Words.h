@@ -23,24 +23,12 @@ public:
 
   void run(const Run &run) {
     left_ = {}, right_ = {};
-    const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
-    for (int64_t i = 0; i < run.columnBlocks; ++i) {
-      const int64_t c0 = (run.columnBlock + i) * p_.blockColumns,
-                    c1 = least(p_.columns, c0 + p_.blockColumns);
-      if (x_.c) {
-        rows(r0, r1, c0, c1, x_.c + r0 * p_.strideC, p_.strideC);
-        continue;
-      }
-      // As many blocks of results as the scratch holds: each packs its strips of B again.
-      const int64_t fits = most(1, kResultBytes / (p_.blockRows * p_.blockColumns * int64_t(sizeof(T))));
-      for (int64_t s = r0; s < r1; s += fits * p_.blockRows)
-        rows(s, least(r1, s + fits * p_.blockRows), c0, c1, x_.results, p_.blockColumns);
-    }
+    x_.forColumnBlocks(run, [&](auto... block) { rows(block...); });
   }
 
 private:
-  /// Computes rows [r0, r1) of columns [c0, c1); the result's element [r0, 0] is at `c` if it is in memory,
-  /// and [r0, c0] if the epilogue stores it. k is in elements, steps and strides in words.
+  /// Computes rows [r0, r1) of columns [c0, c1) into `c` (Context::forColumnBlocks). k is in elements, steps
+  /// and strides in words.
   void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
     const bool epilogue = !x_.c;
     // Blocks of k of about the same depth.
