@@ -106,9 +106,9 @@ constexpr CodeText toolCodes[] = {
      "The emulator's checker found it: on a GPU either may come first. The message has both places of the "
      "program.\nWithin a block a barrier orders them; blocks are ordered only by atomics."},
     {"E_EMU_NOT_AWAITED", "shared memory is accessed while an asynchronous copy into it is not awaited",
-     "A copy may be done at any time until its lane waits for its group (cp.async.wait_group), and nobody "
-     "else "
-     "sees it before a barrier after that."},
+     "A copy may be done at any time until its lane waits for its group (cp.async.wait_group). The other "
+     "lanes "
+     "see it after a barrier that follows."},
     {"E_EMU_UNINITIALIZED", "shared memory is read before it is written",
      "A GPU does not clear shared memory: it has what an earlier block left."},
     {"E_EMU_BOUNDS", "an access is outside of the memory it belongs to",
@@ -206,9 +206,8 @@ constexpr CodeText toolCodes[] = {
      "or no\n"
      "database of the tuner. Nothing is measured then. --database names another file (docs/tuning.md)."},
     {"E_NO_TUNER", "the tuner of the Python package cannot be loaded",
-     "ts.autotune opens libtessera-tuner.so, which is beside libtessera.so. The package libtessera-compiler "
-     "has "
-     "it."},
+     "ts.autotune opens libtessera-tuner.so, which is beside libtessera.so. It is in the package "
+     "libtessera-compiler."},
     {"W_TUNED", "a tuned configuration is not used",
      "The look-up file is corrupt, unreadable or of a newer version, or the kernel no longer compiles with "
      "its "
