@@ -79,7 +79,7 @@ Outcome CudaDriver::describe(int number, int driver, GpuDevice &out) const {
   CudaDevice device;
   char name[256] = "", pci[32] = "";
   size_t bytes = 0;
-  int major = 0, minor = 0, units = 0, shared = 0, threads = 0, clusters = 0, grid[3] = {};
+  int major = 0, minor = 0, units = 0, shared = 0, threads = 0, clusters = 0, blocks = 0;
   if (Outcome o = status(cuda_.deviceGet(&device, number), "cuDeviceGet"); o.failed()) return o;
   if (Outcome o = status(cuda_.deviceName(name, sizeof name, device), "cuDeviceGetName"); o.failed())
     return o;
@@ -89,9 +89,7 @@ Outcome CudaDriver::describe(int number, int driver, GpuDevice &out) const {
                               {&units, attribute::kMultiprocessors},
                               {&shared, attribute::kSharedOptin},
                               {&threads, attribute::kMaxThreads},
-                              {&grid[0], attribute::kMaxGridX},
-                              {&grid[1], attribute::kMaxGridX + 1},
-                              {&grid[2], attribute::kMaxGridX + 2}})
+                              {&blocks, attribute::kMaxGridX}})
     if (Outcome o = status(cuda_.deviceAttribute(value, which, device), "cuDeviceGetAttribute"); o.failed())
       return o;
   if (cuda_.deviceAttribute(&clusters, attribute::kClusterLaunch, device)) clusters = 0; // an older driver
@@ -111,7 +109,7 @@ Outcome CudaDriver::describe(int number, int driver, GpuDevice &out) const {
   out.info.capabilities +=
       ", \"compute_capability\": \"" + std::to_string(major) + "." + std::to_string(minor) + "\"}";
   out.limits.threads = static_cast<uint32_t>(threads);
-  std::copy_n(grid, 3, out.limits.grid);
+  out.limits.blocks = blocks;
   out.limits.clusters = clusters;
   if (cuda_.devicePci(pci, sizeof pci, device) == result::kSuccess) out.pci = pci;
   return {};

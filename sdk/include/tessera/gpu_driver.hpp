@@ -88,10 +88,10 @@ struct [[nodiscard]] Outcome {
 
 /// What a launch may have at most.
 struct GpuLimits {
-  uint32_t threads = 1024;                     // of a block
-  int64_t grid[3] = {INT32_MAX, 65535, 65535}; // blocks per axis, x first
-  bool clusters = false;                       // kernels may have clusters
-  uint64_t parameterBytes = 4096;              // of all parameters
+  uint32_t threads = 1024;        // of a block
+  int64_t blocks = INT32_MAX;     // of a grid, along x
+  bool clusters = false;          // kernels may have clusters
+  uint64_t parameterBytes = 4096; // of all parameters
 };
 
 struct GpuDevice : FoundDevice {

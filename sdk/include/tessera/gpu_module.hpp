@@ -48,18 +48,14 @@ public:
   uint64_t parameterBytes() const { return parameterBytes_; }
 
   Outcome check(const LaunchGrid &grid) const {
-    const int64_t blocks[3] = {grid.x, grid.y, grid.z};
-    for (int axis = 0; axis < 3; ++axis) {
-      if (blocks[axis] > device_.limits.grid[axis])
-        return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks[axis]) + " programs along axis " +
-                                "xyz"[axis] + " of the grid; " + device_.info.arch + " takes at most " +
-                                std::to_string(device_.limits.grid[axis])};
-      if (blocks[axis] % spec_.cluster[axis]) {
-        return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks[axis]) + " programs along axis " +
-                                "xyz"[axis] + " of the grid are no multiple of its cluster of " +
-                                std::to_string(spec_.cluster[axis])};
-      }
-    }
+    const int64_t blocks = grid.programs(), most = device_.limits.blocks;
+    if (blocks > most)
+      return {TSR_EINVAL, "kernel " + name + ": a grid of " + std::to_string(blocks) + " programs; " +
+                              device_.info.arch + " takes at most " + std::to_string(most)};
+    if (blocks % spec_.cluster[0])
+      return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks) +
+                              " programs are no multiple of its cluster of " +
+                              std::to_string(spec_.cluster[0])};
     if (spec_.workspaceBytes && static_cast<uint64_t>(grid.programs()) > SIZE_MAX / spec_.workspaceBytes) {
       return {TSR_EOOM, "kernel " + name + ": " + std::to_string(spec_.workspaceBytes) +
                             " bytes of workspace for each of " + std::to_string(grid.programs()) +
@@ -76,18 +72,18 @@ public:
     return out;
   }
 
-  /// Queues a launch, with the context entered.
+  /// Queues a launch, with the context entered. Kernels read the number of their program, with the last axis
+  /// of the grid fastest, as their block along x; devices take far fewer blocks along y and z.
   Outcome launch(typename D::Stream stream, const LaunchGrid &grid, std::vector<std::byte> &parameters,
                  void *workspace) const {
     if (spec_.workspaceBytes)
       std::memcpy(parameters.data() + arguments_.back().offset, &workspace, sizeof workspace);
-    GpuLaunch launch{
-        {static_cast<uint32_t>(grid.x), static_cast<uint32_t>(grid.y), static_cast<uint32_t>(grid.z)},
-        {spec_.block[0], spec_.block[1], spec_.block[2]},
-        {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
-        static_cast<uint32_t>(spec_.dynamicSharedBytes),
-        parameters,
-        arguments_};
+    GpuLaunch launch{{static_cast<uint32_t>(grid.programs()), 1, 1},
+                     {spec_.block[0], spec_.block[1], spec_.block[2]},
+                     {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
+                     static_cast<uint32_t>(spec_.dynamicSharedBytes),
+                     parameters,
+                     arguments_};
     State<D> &state = module_->state;
     Outcome out = state.driver.launch(state.context, stream, function_, launch);
     if (out.failed()) out.text = "kernel " + name + ": " + out.text;

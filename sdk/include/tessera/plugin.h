@@ -340,7 +340,9 @@ typedef struct tsr_backend_api {
                          tsr_text_t *why);
   int32_t (*stream_fill)(tsr_be_stream_t *, void *dst, uint32_t byte, uint64_t bytes, int32_t wait,
                          tsr_text_t *why);
-  /* [required] `values` is read during the call. grid: programs per axis, x fastest. */
+  /* [required] `values` is read during the call. grid: programs per axis. A compiled kernel reads one number,
+   * that of its program in the linearised grid: on a device whose blocks have axes, the launch has
+   * grid[0] * grid[1] * grid[2] blocks along x. */
   int32_t (*stream_launch)(tsr_be_stream_t *, tsr_be_kernel_t *, const uint64_t *values,
                            const int64_t grid[3], tsr_text_t *why);
   int32_t (*stream_record)(tsr_be_stream_t *, tsr_be_event_t *, tsr_text_t *why);

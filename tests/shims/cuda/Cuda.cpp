@@ -481,6 +481,12 @@ EXPORT cuLaunchKernelEx(const Config *config, void *handle, void **separate, voi
   const uint64_t grid[3] = {config->gridX, config->gridY, config->gridZ};
   if (!grid[0] || !grid[1] || !grid[2] || grid[0] > INT32_MAX || grid[1] > 65535 || grid[2] > 65535)
     return kInvalidValue;
+  if (grid[1] * grid[2] > 1 && kernel.readsOnlyBlockX) {
+    machine().breach("grid", "kernel " + kernel.name + " is launched with " + std::to_string(grid[1]) + "x" +
+                                 std::to_string(grid[2]) +
+                                 " blocks along y and z, which it does not tell apart");
+    return kInvalidValue;
+  }
   if (config->attributeCount)
     return machine().breach("cluster", "kernel " + kernel.name + " has no clusters"), kInvalidValue;
   if (separate || !extra || extra[0] != reinterpret_cast<void *>(1) ||

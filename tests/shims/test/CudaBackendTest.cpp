@@ -324,9 +324,10 @@ TEST_F(CudaBackend, RefusesWhatTheDeviceCannotRun) {
           "no block of 64 threads with 32 registers each and 0 bytes of shared memory fits on a unit");
   shimOf().configure("");
   auto s = stream();
-  EXPECT_EQ(s->launch(axpy(), axpyValues(nullptr, nullptr, 1, 0).data(), {1, 70000, 1}, why), TSR_EINVAL);
-  EXPECT_THAT(
-      why, HasSubstr("kernel axpy: 70000 programs along axis y of the grid; ptx:sm_80 takes at most 65535"));
+  EXPECT_EQ(s->launch(axpy(), axpyValues(nullptr, nullptr, 1, 0).data(), {1 << 16, 1 << 15, 1}, why),
+            TSR_EINVAL);
+  EXPECT_THAT(why,
+              HasSubstr("kernel axpy: a grid of 2147483648 programs; ptx:sm_80 takes at most 2147483647"));
 }
 
 TEST_F(CudaBackend, ShowsTheLogOfTheAssembler) {

@@ -41,8 +41,8 @@ protected:
     return out;
   }
   int launchWith(ptx::CudaFunction *function, unsigned threads, unsigned shared, std::vector<uint64_t> values,
-                 size_t bytes) {
-    ptx::LaunchConfig config{{1, 1, 1}, {threads, 1, 1}, shared, stream, nullptr, 0};
+                 size_t bytes, unsigned blocksAlongY = 1) {
+    ptx::LaunchConfig config{{1, blocksAlongY, 1}, {threads, 1, 1}, shared, stream, nullptr, 0};
     void *extra[] = {ptx::kParameterBuffer, values.data(), ptx::kParameterBytes, &bytes, ptx::kParameterEnd};
     return launch(&config, function, nullptr, extra);
   }
@@ -175,6 +175,8 @@ TEST_F(CudaRules, LaunchesAreAsTheKernelWasCompiled) {
   ptx::CudaFunction *axpy = load("tsr_kernel_axpy");
   EXPECT_NE(launchWith(axpy, 32, 0, {block, block, 0, 16}, 32), 0);
   broke("block");
+  EXPECT_NE(launchWith(axpy, 64, 0, {block, block, 0, 16}, 32, 2), 0);
+  broke("grid");
   EXPECT_NE(launchWith(axpy, 64, 16, {block, block, 0, 16}, 32), 0);
   broke("shared");
   EXPECT_NE(launchWith(axpy, 64, 0, {block, block, 0, 16}, 24), 0);
