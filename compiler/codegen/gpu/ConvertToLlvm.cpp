@@ -196,6 +196,7 @@ struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
 
 void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   OpPassManager &module = pm.nest<mlir::gpu::GPUModuleOp>();
+  module.addPass(createGpuExpandRemainders());
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
   module.addPass(createTileExpandMinMax());

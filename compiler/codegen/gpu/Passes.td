@@ -14,6 +14,12 @@ def GpuLowerTile : Pass<"gpu-lower-tile", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def GpuExpandRemainders : Pass<"gpu-expand-remainders", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Computes exact remainders of floats, for which GPUs have no instruction";
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def GpuToLlvm : Pass<"gpu-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Converts thread programs to a vendor's flavour of the LLVM dialect";
   let options = [Option<"target", "target", "std::string", "", "GPU, as in VENDOR:ARCHITECTURE">];
