@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <tessera/gpu_cuda_like.hpp>
 
 namespace tessera::ptx {
 
@@ -17,22 +18,14 @@ struct CudaFunction;
 struct CudaGraph;
 struct CudaGraphExec;
 
-namespace result { // CUDA_...
-inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotFound = 500, kNotReady = 600,
-                        kPeerAccessAlreadyEnabled = 704, kNotSupported = 801;
-}
-
 namespace attribute { // CU_DEVICE_ATTRIBUTE_..., CU_FUNC_ATTRIBUTE_...
 inline constexpr int kMaxThreads = 1, kMaxGridX = 5, kMultiprocessors = 16, kMajor = 75, kMinor = 76,
                      kSharedOptin = 97, kClusterLaunch = 120;
-inline constexpr int kFunctionMaxThreads = 0, kFunctionShared = 1, kFunctionRegisters = 4,
-                     kFunctionDynamicShared = 8, kFunctionNonPortableCluster = 14;
+inline constexpr int kFunctionDynamicShared = 8, kFunctionNonPortableCluster = 14;
 } // namespace attribute
 
 namespace flag {
-inline constexpr unsigned kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned kHostPortableAndMapped = 3; // CU_MEMHOSTALLOC_PORTABLE | _DEVICEMAP
-inline constexpr int kCaptureThreadLocal = 1;         // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 inline constexpr int kJitInfoLog = 3, kJitInfoLogBytes = 4, kJitErrorLog = 5,
                      kJitErrorLogBytes = 6; // CU_JIT_...
 } // namespace flag
@@ -111,5 +104,17 @@ inline void *const kParameterBytes = reinterpret_cast<void *>(2);
   CALL(graphLaunch, "cuGraphLaunch", (CudaGraphExec *, CudaStream *))                                        \
   CALL(graphExecDestroy, "cuGraphExecDestroy", (CudaGraphExec *))                                            \
   CALL(graphDestroy, "cuGraphDestroy", (CudaGraph *))
+
+struct CudaCalls {
+#define CALL(member, symbol, parameters) gpu::DriverCall<Result parameters> member{symbol};
+  TESSERA_CUDA_CALLS(CALL)
+#undef CALL
+  /// Finds all of them.
+  bool find(Driver &library) {
+#define CALL(member, symbol, parameters) &&library.find(member.function, symbol)
+    return true TESSERA_CUDA_CALLS(CALL);
+#undef CALL
+  }
+};
 
 } // namespace tessera::ptx

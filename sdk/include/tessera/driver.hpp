@@ -23,8 +23,14 @@ public:
 
   /// Finds a function. Returns false, with the name in why(), if the driver is too old to have it.
   template <class F> bool find(F *&function, const char *name) {
+    if (!has(function, name) && why_.empty())
+      why_ = std::string("the driver has no ") + name + ": it is too old";
+    return function;
+  }
+
+  /// As find, of a function that newer drivers have: why() stays as it is.
+  template <class F> bool has(F *&function, const char *name) {
     function = object_ ? reinterpret_cast<F *>(dlsym(object_, name)) : nullptr;
-    if (!function && why_.empty()) why_ = std::string("the driver has no ") + name + ": it is too old";
     return function;
   }
 
