@@ -16,8 +16,9 @@ from support.host import Tsr  # noqa: E402
 
 SAMPLES = ("saxpy", "softmax", "gemm")
 # Backend -> the shim's devices, the first is its default.
-ARCHITECTURES = {"ptx": ("sm_80", "sm_90")}
-NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected"}
+ARCHITECTURES = {"ptx": ("sm_80", "sm_90"), "rocm": ("gfx90a", "gfx1100")}
+NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected", "rocm": "hipInit: no ROCm-capable device is detected"}
+JIT_FAILS = {"ptx": "planted", "rocm": "hipErrorInvalidImage"}
 
 
 class ShimTsr(Tsr):
@@ -85,7 +86,7 @@ class Shims(unittest.TestCase):
         for backend, architectures in ARCHITECTURES.items():
             self.compile(backend, architectures[0], "saxpy")
             self.refused(backend, "devices=0", "E_BACKEND_UNUSABLE", NO_DRIVER[backend])
-            self.refused(backend, "jit=fails", "E_IMAGE_LOAD", "planted")
+            self.refused(backend, "jit=fails", "E_IMAGE_LOAD", JIT_FAILS[backend])
             self.refused(backend, "lost=1", "the device failed and the context cannot be used any more")
             self.refused(backend, "residents=0", "fits on a unit of")
 

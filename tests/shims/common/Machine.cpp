@@ -83,9 +83,14 @@ void Machine::expectNothingLeft() {
   size_t memory = 0;
   for (auto &[address, block] : blocks_)
     memory += block.real != nullptr;
-  for (auto [count, kind] :
-       {std::pair{memory, "allocation"}, {streams.live(), streams.kind()}, {events.live(), events.kind()}})
-    if (count) breach("leak", std::to_string(count) + " of kind " + kind + " left");
+  auto expectNone = [&](size_t left, const char *kind) {
+    if (left) breach("leak", std::to_string(left) + " of kind " + kind + " left");
+  };
+  expectNone(memory, "allocation");
+  expectNone(streams.live(), streams.kind());
+  expectNone(events.live(), events.kind());
+  for (const auto &[left, kind] : counted_)
+    expectNone(left(), kind);
 }
 
 // ---- Memory ----
@@ -321,6 +326,8 @@ extern "C" __attribute__((visibility("default"))) void tesseraShimConfigure(cons
   m.options = tessera::shim::parse(text);
   m.allocations = m.launches = 0;
   m.lost.clear();
+  for (tessera::shim::Context *context : m.lasting)
+    context->failure = 0;
 }
 /// Copies the breaches so far, a line each, and forgets them.
 extern "C" __attribute__((visibility("default"))) void tesseraShimTake(char *out, size_t capacity) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,13 +119,18 @@ public:
   std::condition_variable_any changed;
   Options options;
   int64_t allocations = 0, launches = 0;
-  std::map<int, int> lost; // devices whose context failed, and the driver's code
+  std::map<int, int> lost;     // devices whose context failed, and the driver's code
+  std::set<Context *> lasting; // contexts that never end; they work again when the shim is configured
   Handles<Stream> streams{"stream", 0x51};
   Handles<Event> events{"event", 0x52};
 
   /// Records a breach of `rule`.
   void breach(const char *rule, const std::string &text);
   std::string takeBreaches();
+  /// Objects of the vendor's that must not be left.
+  template <class T> void count(const Handles<T> &handles) {
+    counted_.emplace_back([&handles] { return handles.live(); }, handles.kind());
+  }
   /// Records what is still alive.
   void expectNothingLeft();
 
@@ -169,6 +175,7 @@ private:
            bool toHost, bool fromHost, int failure);
   std::map<uintptr_t, Block> blocks_;
   std::vector<std::string> breaches_;
+  std::vector<std::pair<std::function<size_t()>, const char *>> counted_;
 };
 
 template <class T> std::shared_ptr<T> Handles<T>::find(const void *handle, const char *call) {

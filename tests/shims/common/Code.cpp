@@ -1,0 +1,67 @@
+#include "tests/shims/common/Code.h"
+#include <cstring>
+
+namespace tessera::shim {
+
+bool loadCode(Module &module, const ShimDevice &device, std::string_view image, std::string &why) {
+  const std::string emulated = emulatedImageOf(image);
+  if (emulated.empty()) return true;
+  module.code = Emulated::load(device.backend, device.row, emulated, why);
+  if (!module.code) why = "the emulated image: " + why;
+  return module.code != nullptr;
+}
+
+bool isUnloaded(const Function &function, const char *call) {
+  if (function.module->isUnloaded)
+    Machine::get().breach("use-after-destroy",
+                          std::string(call) + ": a function of a module that was unloaded");
+  return function.module->isUnloaded;
+}
+
+Queued queueLaunch(const Function &function, const std::shared_ptr<Stream> &stream, const Launch &launch,
+                   const char *call, int failure) {
+  Machine &machine = Machine::get();
+  const OwnKernel &kernel = function.kernel;
+  auto refuse = [&](const char *rule, const std::string &text) {
+    machine.breach(rule, "kernel " + kernel.name + " " + text);
+    return Queued::Refused;
+  };
+  if (kernel.block[0] && !std::equal(launch.block.begin(), launch.block.end(), kernel.block))
+    return refuse("block", "is launched with blocks of " + std::to_string(launch.block[0]) + "x" +
+                               std::to_string(launch.block[1]) + "x" + std::to_string(launch.block[2]) +
+                               " threads and was compiled for others");
+  if ((launch.dynamicShared > 0) != kernel.hasDynamicShared || launch.dynamicShared > function.dynamicShared)
+    return refuse("shared", "is launched with " + std::to_string(launch.dynamicShared) +
+                                " bytes of dynamic shared memory, which are not its own");
+  if (launch.parameters.size() != kernel.parameterBytes)
+    return refuse("parameters", "gets " + std::to_string(launch.parameters.size()) +
+                                    " bytes of parameters, it has " + std::to_string(kernel.parameterBytes));
+  Work work;
+  work.kind = Work::Kind::Launch;
+  std::vector<uint64_t> values;
+  for (const OwnKernel::Parameter &p : kernel.parameters) {
+    uint64_t value = 0;
+    std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
+    if (p.isPointer) {
+      work.pointers.push_back(value);
+      void *real = machine.resolve(reinterpret_cast<void *>(value), 0, stream->context, call);
+      if (value && !real) return Queued::Refused;
+      if (value && real == reinterpret_cast<void *>(value) && !machine.isPinned(real))
+        return refuse("host-address", "gets an address of the host's memory");
+      value = reinterpret_cast<uint64_t>(real);
+    }
+    values.push_back(value);
+  }
+  if (!function.module->code) {
+    refuse("unknown-image", "is of an image that SHIM_TABLE does not have");
+    return Queued::UnknownImage;
+  }
+  work.launch = [module = function.module, kernel, values, grid = launch.grid,
+                 shared = kernel.staticShared + launch.dynamicShared](std::string &why) {
+    return module->code->run(kernel, grid.data(), shared, values, why);
+  };
+  work.code = function.module->uses;
+  return machine.push(stream, std::move(work), call, failure) ? Queued::Yes : Queued::Refused;
+}
+
+} // namespace tessera::shim
