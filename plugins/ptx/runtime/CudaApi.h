@@ -106,7 +106,7 @@ inline void *const kParameterBytes = reinterpret_cast<void *>(2);
   CALL(graphDestroy, "cuGraphDestroy", (CudaGraph *))
 
 struct CudaCalls {
-#define CALL(member, symbol, parameters) gpu::DriverCall<Result parameters> member{symbol};
+#define CALL(member, symbol, parameters) DriverCall<Result parameters> member{symbol};
   TESSERA_CUDA_CALLS(CALL)
 #undef CALL
   /// Finds all of them.

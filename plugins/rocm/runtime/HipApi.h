@@ -82,7 +82,7 @@ inline void *const kParameterEnd = reinterpret_cast<void *>(3);
   CALL(graphDestroy, "hipGraphDestroy", (HipGraph *))
 
 struct HipCalls {
-#define CALL(member, symbol, parameters) gpu::DriverCall<Result parameters> member{symbol};
+#define CALL(member, symbol, parameters) DriverCall<Result parameters> member{symbol};
   TESSERA_HIP_CALLS(CALL)
 #undef CALL
   const char *(*errorName)(Result) = nullptr;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <tessera/require_cxx20.hpp>
 
 namespace tessera {
@@ -37,6 +38,20 @@ public:
 private:
   void *object_ = nullptr;
   std::string why_;
+};
+
+template <class F> struct DriverCall;
+/// A function of a driver by its symbol. It returns the driver's result.
+template <class... P> struct DriverCall<int(P...)> {
+  const char *symbol;
+  int (*function)(P...) = nullptr;
+  int operator()(P... arguments) const { return function(arguments...); }
+  /// The name in the driver's documentation.
+  std::string_view name() const {
+    const std::string_view all = symbol;
+    const size_t version = all.rfind("_v");
+    return version == all.npos ? all : all.substr(0, version);
+  }
 };
 
 } // namespace tessera

@@ -22,20 +22,6 @@
 
 namespace tessera::gpu {
 
-template <class F> struct DriverCall;
-/// A function of a driver by its symbol. It returns the driver's result.
-template <class... P> struct DriverCall<int(P...)> {
-  const char *symbol;
-  int (*function)(P...) = nullptr;
-  int operator()(P... arguments) const { return function(arguments...); }
-  /// The name in the driver's documentation.
-  std::string_view name() const {
-    const std::string_view all = symbol;
-    const size_t version = all.rfind("_v");
-    return version == all.npos ? all : all.substr(0, version);
-  }
-};
-
 /// What an architecture's table and the device say about it.
 struct FoundArchitecture {
   GpuArchitecture row{};    // empty for a device that nothing is compiled for
