@@ -340,7 +340,7 @@ extern "C" __attribute__((visibility("default"))) void tesseraShimTake(char *out
 extern "C" __attribute__((visibility("default"))) size_t tesseraShimEvents() {
   Machine &m = Machine::get();
   std::lock_guard lock(m.mutex);
-  return m.events.live();
+  return m.liveEvents();
 }
 extern "C" __attribute__((visibility("default"))) void tesseraShimExpectNothingLeft() {
   Machine &m = Machine::get();

@@ -123,6 +123,7 @@ public:
   std::set<Context *> lasting; // contexts that never end; they work again when the shim is configured
   Handles<Stream> streams{"stream", 0x51};
   Handles<Event> events{"event", 0x52};
+  std::function<size_t()> liveEvents = [this] { return events.live(); };
 
   /// Records a breach of `rule`.
   void breach(const char *rule, const std::string &text);
@@ -154,6 +155,17 @@ public:
   /// Returns the address behind a pointer of the program; null, with the breach recorded, if it cannot be
   /// used for `bytes` bytes.
   void *resolve(const void *p, size_t bytes, const Context *context, const char *call);
+  /// The context of an address's allocation; null of the host's memory.
+  Context *ownerOf(const void *p) {
+    const Block *block = blockOf(p);
+    return block ? block->context : nullptr;
+  }
+  /// The start of an address's allocation; the address itself of the host's memory.
+  const void *startOf(const void *p) {
+    return blockOf(p) ? reinterpret_cast<const void *>(
+                            std::prev(blocks_.upper_bound(reinterpret_cast<uintptr_t>(p)))->first)
+                      : p;
+  }
   bool isPinned(const void *p) {
     const Block *block = blockOf(p);
     return block && block->isPinned;

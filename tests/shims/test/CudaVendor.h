@@ -54,11 +54,12 @@ struct Vendor {
   static constexpr const auto &kArchitectures = ptx::kArchitectures;
   static constexpr const char *kLibrary = "libcuda.so.1", *kArch = "ptx:sm_80",
                               *kImage = SHIM_TABLE "/ptx.image",
-                              *kRegisters = ", whose threads have 32 registers each",
+                              *kOfKernel = " of this kernel, whose threads have 32 registers each",
                               *kOutOfMemory =
                                   "cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY: out of memory",
                               *kLost = " failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
                               *kReopenLost = "cuDevicePrimaryCtxRetain failed with CUDA_ERROR_LAUNCH_FAILED";
+  static constexpr bool hasDynamicShared = true;
   static constexpr uint32_t kFormat = TSR_IMAGE_PTX;
   static constexpr uint64_t kSharedBytes = 163 << 10, kParameterBytes = 4096;
 };

@@ -36,10 +36,11 @@ struct Vendor {
   static constexpr const auto &kArchitectures = rocm::kArchitectures;
   static constexpr const char *kLibrary = "libamdhip64.so.6", *kArch = "rocm:gfx90a",
                               *kImage = SHIM_TABLE "/rocm.image",
-                              *kRegisters = ", whose threads have 32 registers each",
+                              *kOfKernel = " of this kernel, whose threads have 32 registers each",
                               *kOutOfMemory = "hipMalloc failed with hipErrorOutOfMemory: out of memory",
                               *kLost = " failed with hipErrorLaunchFailure: unspecified launch failure",
                               *kReopenLost = "hipMemGetInfo failed with hipErrorLaunchFailure";
+  static constexpr bool hasDynamicShared = true;
   static constexpr uint32_t kFormat = TSR_IMAGE_HSACO;
   static constexpr uint64_t kSharedBytes = 64 << 10, kParameterBytes = 4096;
 };

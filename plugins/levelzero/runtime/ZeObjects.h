@@ -1,0 +1,51 @@
+// What the handles of ZeDriver point to.
+#pragma once
+#include "plugins/levelzero/runtime/ZeDriver.h"
+#include <atomic>
+#include <deque>
+#include <map>
+
+namespace tessera::levelzero {
+
+struct ZePool {
+  Handle handle = nullptr;
+  std::vector<uint32_t> free; // places
+};
+
+struct ZeEvent {
+  Handle handle = nullptr;
+  ZePool *pool = nullptr;
+  uint32_t place = 0;
+  bool isUsed = false; // it must be reset before it is signalled again
+};
+
+struct ZeContext {
+  ZeDevice &device;
+  Handle handle;
+  std::mutex mutex; // guards what follows
+  std::vector<std::unique_ptr<ZePool>> pools;
+  std::map<void *, size_t> blocks; // of the device's memory
+  uint64_t bytes = 0;              // of them
+};
+
+struct ZeStream {
+  Handle list = nullptr;
+  std::mutex mutex;                           // a list is used by one thread at a time; guards what follows
+  bool isOpen = false;                        // no barrier follows the last command
+  bool hasWork = false;                       // since the last mark
+  std::deque<std::shared_ptr<ZeEvent>> marks; // oldest first; dropped when they are signalled
+};
+
+/// Arguments and block belong to the kernel and are read when a launch is appended.
+struct ZeKernel {
+  Handle handle = nullptr;
+  std::mutex mutex;
+};
+
+struct ZeModule {
+  Handle handle = nullptr;
+  std::mutex mutex; // guards the kernels
+  std::map<std::string, ZeKernel> kernels;
+};
+
+} // namespace tessera::levelzero

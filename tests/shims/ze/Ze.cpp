@@ -1,0 +1,364 @@
+// libze_loader.so.1 without a GPU: devices, contexts, memory and code. ZeCommands.cpp has lists and events.
+#include "tests/shims/ze/Ze.h"
+#include "tests/shims/ze/Spirv.h"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace tessera::shim {
+namespace {
+
+/// From Intel's documents, not from the table of the plugin under test.
+ShimDevice shimDevice() {
+  GpuArchitecture row{};
+  row.name = "pvc", row.threads = 256, row.warpSize = 32, row.staticShared = row.maxShared = 128 << 10;
+  return {"levelzero", row};
+}
+/// Data Center GPU Max 1550; with arch=acm, Arc A770, for which nothing is compiled.
+uint32_t deviceId() { return machine().options.arch == "acm" ? 0x56a0 : 0x0bd5; }
+
+auto &everContexts = *new std::vector<std::shared_ptr<ZeContext>>; // blocks and streams refer to them
+char driverObject;                                                 // the only driver
+std::array<char, 16> deviceObjects;
+
+/// Fills a list of handles as Level Zero does: the count first, then as many as fit.
+int give(uint32_t *count, void **out, uint32_t there, auto handle) {
+  if (*count == 0 || !out) return *count = there, 0;
+  *count = std::min(*count, there);
+  for (uint32_t i = 0; i < *count; ++i)
+    out[i] = handle(i);
+  return 0;
+}
+
+} // namespace
+
+Machine &machine() { return Machine::get(); }
+// Never destroyed, since the machine counts what is left when the process ends.
+Handles<ZeContext> &contexts = *new Handles<ZeContext>("context", 0x61);
+Handles<Module> &modules = *new Handles<Module>("module", 0x62);
+Handles<Kernel> &kernels = *new Handles<Kernel>("kernel", 0x63);
+Handles<Log> &logs = *new Handles<Log>("build log", 0x64);
+bool isInitialized = false;
+namespace {
+[[maybe_unused]] const bool areObjectsCounted = (machine().count(contexts), machine().count(modules),
+                                                 machine().count(kernels), machine().count(logs), true);
+}
+
+Call::Call(const char *name) : name(name), lock(machine().mutex) {
+  if (!isInitialized)
+    machine().breach("not-initialized", std::string(name) + " without a successful zeInit before it");
+}
+int Call::device(const void *handle) {
+  const auto *at = static_cast<const char *>(handle);
+  if (at >= deviceObjects.data() && at < deviceObjects.data() + machine().options.devices)
+    return static_cast<int>(at - deviceObjects.data());
+  machine().breach("bad-handle", std::string(name) + ": not a device");
+  return -1;
+}
+
+} // namespace tessera::shim
+
+using namespace tessera::shim;
+
+// ---- Devices ----
+
+EXPORT zeInit(uint32_t) {
+  std::lock_guard lock(machine().mutex);
+  return isInitialized = machine().options.devices > 0, isInitialized ? 0 : kUninitialized;
+}
+EXPORT zeDriverGet(uint32_t *count, void **out) {
+  Call call("zeDriverGet");
+  return give(count, out, 1, [](uint32_t) { return &driverObject; });
+}
+EXPORT zeDriverGetApiVersion(void *, uint32_t *out) {
+  Call call("zeDriverGetApiVersion");
+  const int asked = machine().options.driver; // 1001 for 1.1
+  return *out = asked ? static_cast<uint32_t>(asked / 1000 << 16 | asked % 1000) : 0x10003, 0;
+}
+EXPORT zeDeviceGet(void *, uint32_t *count, void **out) {
+  Call call("zeDeviceGet");
+  return give(count, out, static_cast<uint32_t>(machine().options.devices),
+              [](uint32_t i) { return &deviceObjects[i]; });
+}
+
+namespace {
+struct Head {
+  int stype;
+  void *pNext;
+};
+struct DeviceProperties : Head {
+  int type;
+  uint32_t vendorId, deviceId, flags, subdeviceId, coreClockRate;
+  uint64_t maxMemAllocSize;
+  uint32_t maxHardwareContexts, maxCommandQueuePriority, numThreadsPerEU, physicalEUSimdWidth,
+      numEUsPerSubslice, numSubslicesPerSlice, numSlices;
+  uint64_t timerResolution;
+  uint32_t timestampValidBits, kernelTimestampValidBits;
+  uint8_t uuid[16];
+  char name[256];
+};
+struct ComputeProperties : Head {
+  uint32_t maxTotalGroupSize, maxGroupSize[3], maxGroupCount[3], maxSharedLocalMemory, numSubGroupSizes,
+      subGroupSizes[8];
+};
+struct ModuleProperties : Head {
+  uint32_t spirvVersionSupported, flags, fp16flags, fp32flags, fp64flags, maxArgumentsSize, printfBufferSize;
+  uint8_t nativeKernelSupported[16];
+};
+struct MemoryProperties : Head {
+  uint32_t flags, maxClockRate, maxBusWidth;
+  uint64_t totalSize;
+  char name[256];
+};
+struct QueueGroupProperties : Head {
+  uint32_t flags;
+  size_t maxMemoryFillPatternSize;
+  uint32_t numQueues;
+};
+struct PciProperties : Head {
+  uint32_t domain, bus, device, function;
+  int32_t genVersion, width;
+  int64_t maxBandwidth;
+};
+struct KernelProperties : Head {
+  uint32_t numKernelArgs, requiredGroupSize[3], requiredNumSubGroups, requiredSubgroupSize, maxSubgroupSize,
+      maxNumSubgroups, localMemSize, privateMemSize, spillMemSize;
+  uint8_t uuid[32];
+};
+struct ModuleDescription : Head {
+  int format;
+  size_t inputSize;
+  const char *pInputModule, *pBuildFlags;
+  const void *pConstants;
+};
+struct KernelDescription : Head {
+  uint32_t flags;
+  const char *pKernelName;
+};
+
+/// Records a breach unless the struct says that it is one of `types`.
+bool isOfType(const Call &call, const Head *head, std::initializer_list<int> types) {
+  if (std::ranges::find(types, head->stype) != types.end()) return true;
+  machine().breach("struct-type", std::string(call.name) + ": stype is " + std::to_string(head->stype));
+  return false;
+}
+} // namespace
+
+EXPORT zeDeviceGetProperties(void *handle, DeviceProperties *out) {
+  Call call("zeDeviceGetProperties");
+  const int device = call.device(handle);
+  if (device < 0 || !isOfType(call, out, {0x3, 0x20006})) return kInvalidArgument;
+  if (device == machine().options.broken) return kDeviceLost;
+  const bool hasCycles = out->stype == 0x20006;
+  out->type = 1, out->vendorId = 0x8086, out->deviceId = deviceId();
+  out->maxMemAllocSize = uint64_t{4} << 30;
+  out->physicalEUSimdWidth = 16, out->numEUsPerSubslice = 8, out->numSubslicesPerSlice = 16,
+  out->numSlices = 4;
+  out->timerResolution = hasCycles ? 12'500'000 : 80;
+  out->timestampValidBits = 36, out->kernelTimestampValidBits = 32;
+  std::snprintf(out->name, sizeof out->name, "Shim %04x #%d", deviceId(), device);
+  return 0;
+}
+EXPORT zeDeviceGetComputeProperties(void *handle, ComputeProperties *out) {
+  Call call("zeDeviceGetComputeProperties");
+  if (call.device(handle) < 0 || !isOfType(call, out, {0x4})) return kInvalidArgument;
+  out->maxTotalGroupSize = 1024;
+  std::fill_n(out->maxGroupSize, 3, 1024);
+  out->maxGroupCount[0] = INT32_MAX, out->maxGroupCount[1] = out->maxGroupCount[2] = 65535;
+  out->maxSharedLocalMemory = 128 << 10;
+  out->numSubGroupSizes = 2, out->subGroupSizes[0] = 16, out->subGroupSizes[1] = 32;
+  return 0;
+}
+EXPORT zeDeviceGetModuleProperties(void *handle, ModuleProperties *out) {
+  Call call("zeDeviceGetModuleProperties");
+  if (call.device(handle) < 0 || !isOfType(call, out, {0x5})) return kInvalidArgument;
+  out->spirvVersionSupported = machine().options.arch == "old" ? 0x10000 : 0x10002,
+  out->maxArgumentsSize = 2048;
+  return 0;
+}
+EXPORT zeDeviceGetMemoryProperties(void *handle, uint32_t *count, MemoryProperties *out) {
+  Call call("zeDeviceGetMemoryProperties");
+  if (call.device(handle) < 0) return kInvalidArgument;
+  if (!out || !*count) return *count = 1, 0;
+  if (!isOfType(call, out, {0x7})) return kInvalidArgument;
+  return out->totalSize = kDeviceBytes, 0;
+}
+EXPORT zeDeviceGetCommandQueueGroupProperties(void *handle, uint32_t *count, QueueGroupProperties *out) {
+  Call call("zeDeviceGetCommandQueueGroupProperties");
+  if (call.device(handle) < 0) return kInvalidArgument;
+  if (!out || !*count) return *count = 2, 0;
+  if (!isOfType(call, out, {0x6})) return kInvalidArgument;
+  out[0].flags = 2, out[1].flags = 1 | 2; // a queue of copies, then one that computes
+  out[0].numQueues = out[1].numQueues = 1;
+  return 0;
+}
+EXPORT zeDevicePciGetPropertiesExt(void *handle, PciProperties *out) {
+  Call call("zeDevicePciGetPropertiesExt");
+  const int device = call.device(handle);
+  if (device < 0 || !isOfType(call, out, {0x10008})) return kInvalidArgument;
+  return out->bus = 0x3a + static_cast<uint32_t>(device), 0;
+}
+EXPORT zeDeviceCanAccessPeer(void *a, void *b, uint8_t *out) { return *out = a != b, 0; }
+EXPORT zeDeviceGetStatus(void *handle) {
+  Call call("zeDeviceGetStatus");
+  const int device = call.device(handle);
+  if (device < 0) return kInvalidArgument;
+  for (const auto &context : everContexts)
+    if (const int failure = context->devices[static_cast<size_t>(device)].failure) return failure;
+  return 0;
+}
+
+// ---- Contexts and memory ----
+
+EXPORT zeContextCreate(void *driver, const void *, void **out) {
+  Call call("zeContextCreate");
+  if (driver != &driverObject)
+    return machine().breach("bad-handle", "zeContextCreate: not a driver"), kInvalidHandle;
+  auto context = std::make_shared<ZeContext>();
+  for (size_t i = 0; i < context->devices.size(); ++i) {
+    context->devices[i].device = static_cast<int>(i);
+    for (Context &peer : context->devices)
+      context->devices[i].peers.push_back(&peer);
+    machine().lasting.insert(&context->devices[i]);
+  }
+  everContexts.push_back(context);
+  return *out = contexts.add(std::move(context)), 0;
+}
+EXPORT zeContextDestroy(void *handle) {
+  Call call("zeContextDestroy");
+  return contexts.remove(handle, call.name) ? 0 : kInvalidHandle;
+}
+EXPORT zeMemAllocDevice(void *handle, const Head *description, size_t bytes, size_t, void *deviceHandle,
+                        void **out) {
+  Call call("zeMemAllocDevice");
+  const auto context = contexts.find(handle, call.name);
+  const int device = call.device(deviceHandle);
+  if (!context || device < 0 || !isOfType(call, description, {0x15})) return kInvalidHandle;
+  if (bytes > uint64_t{4} << 30) return kUnsupportedSize;
+  Context &own = context->devices[static_cast<size_t>(device)];
+  if (own.failure) return own.failure;
+  void *p = bytes > kDeviceBytes - machine().bytesInUse(device) ? nullptr : machine().allocate(own, bytes);
+  if (p) *out = p;
+  return p ? 0 : kOutOfDeviceMemory;
+}
+EXPORT zeMemAllocHost(void *handle, const Head *description, size_t bytes, size_t, void **out) {
+  Call call("zeMemAllocHost");
+  const auto context = contexts.find(handle, call.name);
+  if (!context || !isOfType(call, description, {0x16})) return kInvalidHandle;
+  void *p = machine().allocatePinned(context->devices[0], bytes);
+  if (p) *out = p;
+  return p ? 0 : kOutOfDeviceMemory;
+}
+EXPORT zeMemFree(void *handle, void *p) {
+  Call call("zeMemFree");
+  const auto context = contexts.find(handle, call.name);
+  if (!context) return kInvalidHandle;
+  Context *owner = machine().ownerOf(p);
+  const bool isOwn = owner && owner >= context->devices.data() && owner < context->devices.data() + 16;
+  return machine().release(isOwn ? *owner : context->devices[0], p, machine().isPinned(p), call.name)
+             ? 0
+             : kInvalidArgument;
+}
+
+// ---- Code ----
+
+EXPORT zeModuleCreate(void *handle, void *deviceHandle, const ModuleDescription *description, void **out,
+                      void **logOut) {
+  Call call("zeModuleCreate");
+  const auto context = contexts.find(handle, call.name);
+  const int device = call.device(deviceHandle);
+  if (!context || device < 0 || !isOfType(call, description, {0x1b})) return kInvalidHandle;
+  Context &own = context->devices[static_cast<size_t>(device)];
+  if (own.failure) return own.failure;
+  auto log = std::make_shared<Log>();
+  auto finish = [&](int result, const std::string &text) {
+    log->text = text;
+    if (logOut) *logOut = logs.add(log);
+    return result;
+  };
+  if (description->format != 0) return finish(kInvalidNativeBinary, "the shim reads SPIR-V only");
+  SpirvModule code;
+  std::string why;
+  const std::string_view image(description->pInputModule, description->inputSize);
+  if (!readSpirv(image, code, why)) return finish(kBuildFailure, "error: " + why);
+  if (!machine().options.jit) return finish(kBuildFailure, "error: undefined reference to `planted'\n");
+  if (code.version > 0x10200) return finish(kBuildFailure, "error: SPIR-V newer than 1.2");
+  auto module = std::make_shared<Module>();
+  module->context = &own, module->kernels = std::move(code.kernels);
+  if (!loadCode(*module, shimDevice(), image, why)) return finish(kBuildFailure, why);
+  *out = modules.add(std::move(module));
+  return finish(0, "");
+}
+EXPORT zeModuleDestroy(void *handle) {
+  Call call("zeModuleDestroy");
+  const auto module = modules.remove(handle, call.name);
+  if (!module) return kInvalidHandle;
+  module->isUnloaded = true;
+  if (isInUse(*module->uses) && !module->context->failure)
+    machine().breach("unload-in-use", "zeModuleDestroy of code that queued launches use");
+  return 0;
+}
+EXPORT zeModuleBuildLogGetString(void *handle, size_t *bytes, char *out) {
+  Call call("zeModuleBuildLogGetString");
+  const auto log = logs.find(handle, call.name);
+  if (!log) return kInvalidHandle;
+  if (!out) return *bytes = log->text.size() + 1, 0;
+  return std::snprintf(out, *bytes, "%s", log->text.c_str()), 0;
+}
+EXPORT zeModuleBuildLogDestroy(void *handle) {
+  Call call("zeModuleBuildLogDestroy");
+  return logs.remove(handle, call.name) ? 0 : kInvalidHandle;
+}
+EXPORT zeKernelCreate(void *handle, const KernelDescription *description, void **out) {
+  Call call("zeKernelCreate");
+  const auto module = modules.find(handle, call.name);
+  if (!module || !isOfType(call, description, {0x1d})) return kInvalidHandle;
+  const auto kernel = std::ranges::find(module->kernels, description->pKernelName, &OwnKernel::name);
+  if (kernel == module->kernels.end()) return kInvalidKernelName;
+  return *out = kernels.add(std::make_shared<Kernel>(Kernel{{module, *kernel, 0}, {}, {}, {}})), 0;
+}
+EXPORT zeKernelDestroy(void *handle) {
+  Call call("zeKernelDestroy");
+  const auto kernel = kernels.remove(handle, call.name);
+  if (kernel) (void)isUnloaded(kernel->function, call.name); // kernels are destroyed before their module
+  return kernel ? 0 : kInvalidHandle;
+}
+EXPORT zeKernelGetProperties(void *handle, KernelProperties *out) {
+  Call call("zeKernelGetProperties");
+  const auto kernel = kernels.find(handle, call.name);
+  if (!kernel || !isOfType(call, out, {0x1e})) return kInvalidHandle;
+  const OwnKernel &own = kernel->function.kernel;
+  out->numKernelArgs = static_cast<uint32_t>(own.parameters.size());
+  std::copy_n(own.block, 3, out->requiredGroupSize);
+  out->requiredSubgroupSize = 32, out->maxSubgroupSize = 32;
+  out->localMemSize = static_cast<uint32_t>(own.staticShared);
+  return 0;
+}
+EXPORT zeKernelSetGroupSize(void *handle, uint32_t x, uint32_t y, uint32_t z) {
+  Call call("zeKernelSetGroupSize");
+  const auto kernel = kernels.find(handle, call.name);
+  if (!kernel) return kInvalidHandle;
+  if (uint64_t{x} * y * z == 0 || uint64_t{x} * y * z > 1024) return kInvalidGroupSize;
+  return kernel->block = {x, y, z}, 0;
+}
+EXPORT zeKernelSetArgumentValue(void *handle, uint32_t index, size_t bytes, const void *value) {
+  Call call("zeKernelSetArgumentValue");
+  const auto kernel = kernels.find(handle, call.name);
+  if (!kernel) return kInvalidHandle;
+  const OwnKernel &own = kernel->function.kernel;
+  auto breach = [&](const char *rule, const std::string &text, int result) {
+    return machine().breach(rule, "kernel " + own.name + ": argument " + std::to_string(index) + text),
+           result;
+  };
+  if (index >= own.parameters.size()) return breach("parameters", " does not exist", kInvalidArgumentIndex);
+  if (bytes != own.parameters[index].bytes)
+    return breach("parameters", " gets " + std::to_string(bytes) + " bytes", kInvalidArgumentSize);
+  if (kernel->setBy != std::thread::id() && kernel->setBy != std::this_thread::get_id())
+    return breach("threads", " is set while another thread prepares a launch", kInvalidArgument);
+  kernel->setBy = std::this_thread::get_id();
+  auto &kept = kernel->arguments[index];
+  kept.assign(bytes, 0);
+  if (value) std::memcpy(kept.data(), value, bytes);
+  return 0;
+}

@@ -1,0 +1,70 @@
+// Objects of the Level Zero shim. The declarations follow Level Zero's specification and not the plugin's
+// header.
+#pragma once
+#include "tests/shims/common/Code.h"
+#include <array>
+#include <set>
+
+namespace tessera::shim {
+
+// ZE_RESULT_...
+inline constexpr int kNotReady = 1, kDeviceLost = 0x70000001, kOutOfDeviceMemory = 0x70000003,
+                     kBuildFailure = 0x70000004, kUninitialized = 0x78000001, kInvalidArgument = 0x78000004,
+                     kInvalidHandle = 0x78000005, kUnsupportedSize = 0x78000009,
+                     kInvalidNativeBinary = 0x7800000f, kInvalidKernelName = 0x78000011,
+                     kInvalidGroupSize = 0x78000013, kInvalidArgumentIndex = 0x78000015,
+                     kInvalidArgumentSize = 0x78000016;
+inline constexpr uint64_t kDeviceBytes = uint64_t{8} << 30;
+
+/// A Level Zero context. Its devices access each other's memory.
+struct ZeContext {
+  std::array<Context, 16> devices;
+};
+struct List {
+  void *streamHandle;
+  std::shared_ptr<Stream> stream;
+  std::set<const void *> touched; // allocations that commands since the last barrier use
+};
+struct Pool {
+  Context *context;
+  bool hasTimestamps;
+  std::vector<bool> isTaken;
+};
+struct ZeEvent {
+  std::shared_ptr<Pool> pool;
+  uint32_t index;
+  Event event; // stream null: not appended to be signalled since its last reset
+};
+struct Kernel {
+  Function function;
+  std::array<unsigned, 3> block{};
+  std::map<uint32_t, std::vector<unsigned char>> arguments;
+  std::thread::id setBy; // the thread that set an argument since the last launch
+};
+struct Log {
+  std::string text;
+};
+
+Machine &machine();
+extern Handles<ZeContext> &contexts;
+extern Handles<List> &lists;
+extern Handles<Pool> &pools;
+extern Handles<ZeEvent> &events;
+extern Handles<Module> &modules;
+extern Handles<Kernel> &kernels;
+extern Handles<Log> &logs;
+extern bool isInitialized;
+
+/// A call of the API. Holds the machine's lock.
+class Call {
+public:
+  explicit Call(const char *name);
+  /// The device of a handle; -1 with the breach recorded.
+  int device(const void *handle);
+  const char *const name;
+  std::unique_lock<std::mutex> lock;
+};
+
+#define EXPORT extern "C" __attribute__((visibility("default"))) int
+
+} // namespace tessera::shim

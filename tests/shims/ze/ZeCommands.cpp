@@ -1,0 +1,262 @@
+// libze_loader.so.1 without a GPU: command lists and events.
+//
+// An immediate list may overlap its commands, so two that use the same memory need a barrier between them.
+#include "tests/shims/ze/Ze.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tessera::shim {
+
+Handles<List> &lists = *new Handles<List>("command list", 0x65);
+Handles<Pool> &pools = *new Handles<Pool>("event pool", 0x66);
+Handles<ZeEvent> &events = *new Handles<ZeEvent>("event", 0x67);
+
+namespace {
+
+[[maybe_unused]] const bool areCommandsCounted =
+    (machine().count(lists), machine().count(pools), machine().count(events), machine().liveEvents = [] { return events.live(); }, true);
+
+/// A command other than a barrier uses the memory at these addresses.
+void touch(const Call &call, List &list, std::initializer_list<const void *> addresses) {
+  for (const void *p : addresses) {
+    const void *block = machine().startOf(p);
+    if (p && !list.touched.insert(block).second)
+      machine().breach("unordered",
+                       std::string(call.name) +
+                           ": no barrier is between this command and one before it that uses the same "
+                           "memory");
+  }
+}
+/// The events of commands are not used by Tessera.
+int refuseEvents(const Call &call) {
+  return machine().breach("events", std::string(call.name) + ": the shim has events of barriers only"),
+         kInvalidArgument;
+}
+int after(List &list, bool isQueued) {
+  if (const int failure = list.stream->context->failure) return failure;
+  return isQueued ? 0 : kInvalidArgument;
+}
+
+} // namespace
+} // namespace tessera::shim
+
+using namespace tessera::shim;
+
+namespace {
+struct QueueDescription {
+  int stype;
+  const void *pNext;
+  uint32_t ordinal, index, flags;
+  int mode, priority;
+};
+struct PoolDescription {
+  int stype;
+  const void *pNext;
+  uint32_t flags, count;
+};
+struct EventDescription {
+  int stype;
+  const void *pNext;
+  uint32_t index, signal, wait;
+};
+struct Timestamps {
+  uint64_t globalStart, globalEnd, contextStart, contextEnd;
+};
+} // namespace
+
+// ---- Lists ----
+
+EXPORT zeCommandListCreateImmediate(void *handle, void *deviceHandle, const QueueDescription *description,
+                                    void **out) {
+  Call call("zeCommandListCreateImmediate");
+  const auto context = contexts.find(handle, call.name);
+  const int device = call.device(deviceHandle);
+  if (!context || device < 0 || description->stype != 0xe) return kInvalidHandle;
+  if (description->ordinal != 1)
+    return machine().breach("queue",
+                            "the queue group " + std::to_string(description->ordinal) + " takes no kernels"),
+           kInvalidArgument;
+  if (description->mode != 2)
+    return machine().breach("queue", "the list would block its caller"), kInvalidArgument;
+  Context &own = context->devices[static_cast<size_t>(device)];
+  if (own.failure) return own.failure;
+  auto list = std::make_shared<List>();
+  list->streamHandle = machine().createStream(own);
+  list->stream = machine().streams.find(list->streamHandle, call.name);
+  return *out = lists.add(std::move(list)), 0;
+}
+EXPORT zeCommandListDestroy(void *handle) {
+  Call call("zeCommandListDestroy");
+  const auto list = lists.remove(handle, call.name);
+  if (!list) return kInvalidHandle;
+  machine().destroyStream(machine().streams.remove(list->streamHandle, call.name));
+  return 0;
+}
+EXPORT zeCommandListAppendMemoryCopy(void *handle, void *dst, const void *src, size_t bytes, void *signals,
+                                     uint32_t waits, void **) {
+  Call call("zeCommandListAppendMemoryCopy");
+  const auto list = lists.find(handle, call.name);
+  if (!list) return kInvalidHandle;
+  if (signals || waits) return refuseEvents(call);
+  touch(call, *list, {dst});
+  if (machine().startOf(src) != machine().startOf(dst)) touch(call, *list, {src});
+  Work work;
+  work.dst = dst, work.src = src, work.bytes = bytes;
+  return after(*list, machine().push(list->stream, work, call.name, kDeviceLost));
+}
+EXPORT zeCommandListAppendMemoryFill(void *handle, void *dst, const void *pattern, size_t patternBytes,
+                                     size_t bytes, void *signals, uint32_t waits, void **) {
+  Call call("zeCommandListAppendMemoryFill");
+  const auto list = lists.find(handle, call.name);
+  if (!list) return kInvalidHandle;
+  if (signals || waits) return refuseEvents(call);
+  if (patternBytes != 1) return kInvalidArgument;
+  touch(call, *list, {dst});
+  Work work;
+  work.kind = Work::Kind::Fill;
+  work.dst = dst, work.byte = *static_cast<const unsigned char *>(pattern), work.bytes = bytes;
+  return after(*list, machine().push(list->stream, work, call.name, kDeviceLost));
+}
+EXPORT zeCommandListAppendLaunchKernel(void *handle, void *kernelHandle, const unsigned *groups,
+                                       void *signals, uint32_t waits, void **) {
+  Call call("zeCommandListAppendLaunchKernel");
+  const auto list = lists.find(handle, call.name);
+  const auto kernel = kernels.find(kernelHandle, call.name);
+  if (!list || !kernel) return kInvalidHandle;
+  if (signals || waits) return refuseEvents(call);
+  const OwnKernel &own = kernel->function.kernel;
+  if (isUnloaded(kernel->function, call.name)) return kInvalidHandle;
+  if (kernel->function.module->context != list->stream->context)
+    return machine().breach("wrong-context",
+                            std::string(call.name) + ": a kernel of another device or context"),
+           kInvalidHandle;
+  kernel->setBy = {};
+  std::vector<unsigned char> parameters(own.parameterBytes);
+  std::set<const void *> used;
+  for (uint32_t i = 0; i < own.parameters.size(); ++i) {
+    const auto value = kernel->arguments.find(i);
+    if (value == kernel->arguments.end())
+      return machine().breach("parameters",
+                              "kernel " + own.name + ": argument " + std::to_string(i) + " is not set"),
+             kInvalidArgument;
+    std::copy(value->second.begin(), value->second.end(),
+              parameters.begin() + static_cast<std::ptrdiff_t>(own.parameters[i].offset));
+    if (void *p = nullptr; own.parameters[i].isPointer) {
+      std::memcpy(&p, value->second.data(), sizeof p);
+      if (used.insert(machine().startOf(p)).second) touch(call, *list, {p});
+    }
+  }
+  const Launch launch{{groups[0], groups[1], groups[2]}, kernel->block, 0, parameters};
+  return after(*list,
+               queueLaunch(kernel->function, list->stream, launch, call.name, kDeviceLost) == Queued::Yes);
+}
+EXPORT zeCommandListAppendBarrier(void *handle, void *signals, uint32_t waits, void **awaited) {
+  Call call("zeCommandListAppendBarrier");
+  const auto list = lists.find(handle, call.name);
+  if (!list) return kInvalidHandle;
+  if (const int failure = list->stream->context->failure) return failure;
+  for (uint32_t i = 0; i < waits; ++i) {
+    const auto event = events.find(awaited[i], call.name);
+    if (!event) return kInvalidHandle;
+    if (!event->event.place.stream)
+      return machine().breach("never-signalled", "a list waits for an event that nothing will signal"),
+             kInvalidArgument;
+    machine().wait(list->stream, event->event);
+  }
+  if (signals) {
+    const auto event = events.find(signals, call.name);
+    if (!event) return kInvalidHandle;
+    if (event->event.place.stream)
+      return machine().breach("not-reset", "an event is signalled again without a reset"), kInvalidArgument;
+    machine().record(list->stream, event->event);
+  }
+  list->touched.clear();
+  return 0;
+}
+
+// ---- Events ----
+
+EXPORT zeEventPoolCreate(void *handle, const PoolDescription *description, uint32_t count,
+                         void **deviceHandles, void **out) {
+  Call call("zeEventPoolCreate");
+  const auto context = contexts.find(handle, call.name);
+  const int device = count ? call.device(deviceHandles[0]) : 0;
+  if (!context || device < 0 || description->stype != 0x10 || !description->count) return kInvalidHandle;
+  if (!(description->flags & 1))
+    return machine().breach("host-visible", "the host asks for events of a pool that it does not see"),
+           kInvalidArgument;
+  return *out = pools.add(std::make_shared<Pool>(Pool{&context->devices[static_cast<size_t>(device)],
+                                                      (description->flags & 4) != 0,
+                                                      std::vector<bool>(description->count)})),
+         0;
+}
+EXPORT zeEventPoolDestroy(void *handle) {
+  Call call("zeEventPoolDestroy");
+  const auto pool = pools.remove(handle, call.name);
+  if (pool && std::ranges::count(pool->isTaken, true))
+    machine().breach("pool-in-use", "an event pool is destroyed before its events");
+  return pool ? 0 : kInvalidHandle;
+}
+EXPORT zeEventCreate(void *handle, const EventDescription *description, void **out) {
+  Call call("zeEventCreate");
+  const auto pool = pools.find(handle, call.name);
+  if (!pool || description->stype != 0x11 || description->index >= pool->isTaken.size())
+    return kInvalidHandle;
+  if (pool->isTaken[description->index])
+    return machine().breach("pool-place", "two events have one place of a pool"), kInvalidArgument;
+  pool->isTaken[description->index] = true;
+  auto event = std::make_shared<ZeEvent>();
+  event->pool = pool, event->index = description->index;
+  event->event.context = pool->context;
+  return *out = events.add(std::move(event)), 0;
+}
+EXPORT zeEventDestroy(void *handle) {
+  Call call("zeEventDestroy");
+  const auto event = events.remove(handle, call.name);
+  if (!event) return kInvalidHandle;
+  if (!Machine::isDone(event->event.place) && !event->pool->context->failure)
+    machine().breach("event-in-use", "an event is destroyed before it is signalled");
+  event->pool->isTaken[event->index] = false;
+  return 0;
+}
+EXPORT zeEventHostReset(void *handle) {
+  Call call("zeEventHostReset");
+  const auto event = events.find(handle, call.name);
+  if (!event) return kInvalidHandle;
+  if (!Machine::isDone(event->event.place))
+    machine().breach("event-in-use", "an event is reset before it is signalled");
+  return event->event.place = {}, 0;
+}
+EXPORT zeEventQueryStatus(void *handle) {
+  Call call("zeEventQueryStatus");
+  const auto event = events.find(handle, call.name);
+  if (!event) return kInvalidHandle;
+  const Place place = event->event.place;
+  if (!place.stream || !Machine::isDone(place)) return kNotReady;
+  machine().cover(place);
+  return place.stream->context->failure;
+}
+EXPORT zeEventHostSynchronize(void *handle, uint64_t) {
+  Call call("zeEventHostSynchronize");
+  const auto event = events.find(handle, call.name);
+  if (!event) return kInvalidHandle;
+  const Place place = event->event.place;
+  if (!place.stream)
+    return machine().breach("never-signalled", "the host waits for an event that nothing will signal"),
+           kInvalidArgument;
+  machine().synchronize(call.lock, place);
+  return place.stream->context->failure;
+}
+/// The device's clock has 32 bits and 12.5 MHz.
+EXPORT zeEventQueryKernelTimestamp(void *handle, Timestamps *out) {
+  Call call("zeEventQueryKernelTimestamp");
+  const auto event = events.find(handle, call.name);
+  if (!event) return kInvalidHandle;
+  if (!event->pool->hasTimestamps)
+    return machine().breach("no-timestamp", "an event of a pool without timestamps is asked for its time"),
+           kInvalidArgument;
+  if (!event->event.place.stream || !Machine::isDone(event->event.place)) return kNotReady;
+  const uint64_t ticks = static_cast<uint64_t>(*event->event.time) / 80 & 0xffff'ffff;
+  return *out = {ticks, ticks, ticks, ticks}, 0;
+}
