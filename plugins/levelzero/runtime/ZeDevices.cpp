@@ -68,8 +68,7 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   out.info.capabilities.pop_back();
   out.info.capabilities += ", \"device_id\": \"" + std::string(id) + "\"}";
   out.limits.threads = compute.maxGroup;
-  out.limits.grid[0] = compute.maxCountX, out.limits.grid[1] = compute.maxCountY,
-  out.limits.grid[2] = compute.maxCountZ;
+  out.limits.blocks = compute.maxCountX;
   out.limits.parameterBytes = code.argumentBytes;
   if (auto pci = ofType<PciProperties>(type::kPciProperties);
       calls_.pciProperties && calls_.pciProperties(device, &pci) == result::kSuccess) {

@@ -30,6 +30,10 @@ Queued queueLaunch(const Function &function, const std::shared_ptr<Stream> &stre
     return refuse("block", "is launched with blocks of " + std::to_string(launch.block[0]) + "x" +
                                std::to_string(launch.block[1]) + "x" + std::to_string(launch.block[2]) +
                                " threads and was compiled for others");
+  if (launch.grid[1] * launch.grid[2] > 1)
+    return refuse("grid", "is launched with " + std::to_string(launch.grid[1]) + "x" +
+                              std::to_string(launch.grid[2]) +
+                              " blocks along y and z, and compiled kernels read their number along x only");
   if ((launch.dynamicShared > 0) != kernel.hasDynamicShared || launch.dynamicShared > function.dynamicShared)
     return refuse("shared", "is launched with " + std::to_string(launch.dynamicShared) +
                                 " bytes of dynamic shared memory, which are not its own");

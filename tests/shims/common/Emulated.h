@@ -20,7 +20,6 @@ struct OwnKernel {
   std::vector<Parameter> parameters;
   uint64_t parameterBytes = 0, staticShared = 0;
   bool hasDynamicShared = false;
-  bool readsOnlyBlockX = false; // of the numbers of a block
 };
 
 /// SHIM_TABLE names a folder with pairs of files, NAME.image and NAME.emulated. Returns the second whose

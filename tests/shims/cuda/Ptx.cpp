@@ -56,7 +56,6 @@ bool readPtx(std::string_view view, PtxModule &out, std::string &why) {
         kernel.block[axis] = m[axis + 1].matched ? static_cast<uint32_t>(std::stoul(m[axis + 1])) : 1;
     const auto from = static_cast<size_t>(it->position() + it->length());
     const std::string body = text.substr(from, text.find("\n}", from) - from);
-    kernel.readsOnlyBlockX = body.find("%ctaid.y") == body.npos && body.find("%ctaid.z") == body.npos;
     kernel.staticShared = declaredShared(body, body, kernel.hasDynamicShared) +
                           declaredShared(outside, body, kernel.hasDynamicShared);
     out.kernels.push_back(std::move(kernel));

@@ -194,9 +194,10 @@ TEST_F(BackendTest, RefusesWhatTheDeviceCannotRun) {
   refused(spec,
           "it has 8008 bytes of parameters, " + kArch + " takes " + std::to_string(Vendor::kParameterBytes));
   auto s = stream();
-  EXPECT_EQ(s->launch(axpy(), axpyValues(nullptr, nullptr, 1, 0).data(), {1, 70000, 1}, why), TSR_EINVAL);
-  EXPECT_THAT(why, HasSubstr("kernel axpy: 70000 programs along axis y of the grid; " + kArch +
-                             " takes at most 65535"));
+  EXPECT_EQ(s->launch(axpy(), axpyValues(nullptr, nullptr, 1, 0).data(), {1 << 16, 1 << 15, 1}, why),
+            TSR_EINVAL);
+  EXPECT_THAT(
+      why, HasSubstr("kernel axpy: a grid of 2147483648 programs; " + kArch + " takes at most 2147483647"));
 }
 
 TEST_F(BackendTest, FreesIdleMemoryBeforeItGivesUp) {

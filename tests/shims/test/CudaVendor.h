@@ -34,8 +34,8 @@ struct CudaApi : ptx::CudaCalls {
     return moduleLoad(out, image.c_str(), 0, nullptr, nullptr);
   }
   int launchWith(ptx::CudaStream *s, ptx::CudaFunction *function, unsigned threads, unsigned shared,
-                 void *values, size_t bytes) {
-    ptx::LaunchConfig config{{1, 1, 1}, {threads, 1, 1}, shared, s, nullptr, 0};
+                 void *values, size_t bytes, unsigned blocksAlongY) {
+    ptx::LaunchConfig config{{1, blocksAlongY, 1}, {threads, 1, 1}, shared, s, nullptr, 0};
     void *extra[] = {ptx::kParameterBuffer, values, ptx::kParameterBytes, &bytes, ptx::kParameterEnd};
     return launch(&config, function, nullptr, extra);
   }

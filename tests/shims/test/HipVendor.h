@@ -19,9 +19,9 @@ struct HipApi : rocm::HipCalls {
   }
   int load(rocm::HipModule **out, const std::string &image) { return moduleLoad(out, image.data()); }
   int launchWith(rocm::HipStream *s, rocm::HipFunction *function, unsigned threads, unsigned shared,
-                 void *values, size_t bytes) {
+                 void *values, size_t bytes, unsigned blocksAlongY) {
     void *extra[] = {rocm::kParameterBuffer, values, rocm::kParameterBytes, &bytes, rocm::kParameterEnd};
-    return launch(function, 1, 1, 1, threads, 1, 1, shared, s, nullptr, extra);
+    return launch(function, 1, blocksAlongY, 1, threads, 1, 1, shared, s, nullptr, extra);
   }
   int launchSeparately(rocm::HipStream *s, rocm::HipFunction *function) {
     void *values[4] = {};

@@ -39,8 +39,8 @@ protected:
     return out;
   }
   int launchWith(Vendor::Driver::Function function, unsigned threads, unsigned shared,
-                 std::vector<uint64_t> values, size_t bytes) {
-    return api.launchWith(stream, function, threads, shared, values.data(), bytes);
+                 std::vector<uint64_t> values, size_t bytes, unsigned blocksAlongY = 1) {
+    return api.launchWith(stream, function, threads, shared, values.data(), bytes, blocksAlongY);
   }
   void *at(size_t offset) const { return static_cast<char *>(block) + offset; }
   /// The only breach so far is one of this rule.

@@ -90,6 +90,8 @@ TEST_F(RulesTest, LaunchesAreAsTheKernelWasCompiled) {
   Vendor::Driver::Function axpy = load("tsr_kernel_axpy");
   EXPECT_NE(launchWith(axpy, 32, 0, {address(block), address(block), 0, 16}, 32), 0);
   broke("block");
+  EXPECT_NE(launchWith(axpy, 64, 0, {address(block), address(block), 0, 16}, 32, 2), 0);
+  broke("grid");
   EXPECT_NE(launchWith(axpy, 64, 16, {address(block), address(block), 0, 16}, 32), 0);
   broke("shared");
   EXPECT_NE(launchWith(axpy, 64, 0, {address(block), address(block), 0, 16}, 24), 0);
