@@ -172,10 +172,11 @@ void Block::awaitCopies(int32_t pending) {
 uint32_t Block::meetWarp(const Request &request, int32_t site) {
   Lane &own = lanes_[static_cast<size_t>(running_)];
   own.request = request, own.state = State::AtWarp, own.site = site;
-  const int first = running_ / warp_ * warp_, last = std::min(first + warp_, lanes());
+  const int group = request.meeting == Meeting::SharedProduct ? kWarpgroup : warp_;
+  const int first = running_ / group * group, last = std::min(first + group, lanes());
   bool isLast = true;
   for (int lane = first; lane < last; ++lane)
-    if (request.mask >> ((lane - first) % 32) & 1 || warp_ > 32)
+    if (request.mask >> ((lane - first) % 32) & 1 || group > 32)
       isLast &= lanes_[static_cast<size_t>(lane)].state == State::AtWarp;
   if (isLast)
     completeWarp(first, last);
@@ -187,8 +188,8 @@ uint32_t Block::meetWarp(const Request &request, int32_t site) {
 void Block::completeWarp(int first, int last) {
   const Lane &own = lanes_[static_cast<size_t>(running_)];
   const Request &common = own.request;
-  auto takesPart = [&](int lane) { return warp_ > 32 || (common.mask >> ((lane - first) % 32) & 1); };
   const int count = last - first;
+  auto takesPart = [&](int lane) { return count > 32 || (common.mask >> ((lane - first) % 32) & 1); };
   uint32_t votes = 0;
   int members = 0;
   for (int lane = first; lane < last; ++lane) {
@@ -235,6 +236,7 @@ void Block::completeWarp(int first, int last) {
       break;
     }
     case Meeting::LoadMatrix:
+    case Meeting::SharedProduct:
     case Meeting::Multiply: // done for all lanes below
       break;
     case Meeting::Vote: // all, any, ballot, uniform: the order of NVVM's attribute is any, all, ballot, uni
@@ -247,6 +249,7 @@ void Block::completeWarp(int first, int last) {
   }
   if (common.meeting == Meeting::LoadMatrix || common.meeting == Meeting::Multiply)
     completeMatrix(first, last);
+  if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
   if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);

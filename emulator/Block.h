@@ -7,6 +7,7 @@
 #include "emulator/Fibres.h"
 #include "emulator/Launch.h"
 #include "emulator/Matrix.h"
+#include "emulator/Warpgroup.h"
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -17,7 +18,7 @@ namespace tessera::emulator {
 class Checker;
 
 /// How an operation of a warp uses the values that its lanes bring.
-enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote, LoadMatrix, Multiply };
+enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote, LoadMatrix, Multiply, SharedProduct };
 
 /// What a lane brings to an operation of its warp.
 struct Request {
@@ -25,6 +26,7 @@ struct Request {
   int32_t kind = 0; // of shuffles, votes, loads of matrices (isTransposed) and products (MatrixInstruction)
   uint32_t mask = 0, value = 0, lane = 0, clamp = 0;
   MatrixOperands matrix = {};
+  SharedProduct product = {};
 };
 
 /// Used by one host thread at a time; may be used for several blocks and launches, one after another.
@@ -54,6 +56,14 @@ public:
   void commitCopies() { ++lanes_[static_cast<size_t>(running_)].groups; }
   /// Completes the lane's copies except those of the last `pending` groups and those of no group.
   void awaitCopies(int32_t pending);
+  // Products.cpp: products of matrices in shared memory. Such a product is computed at once, but what it
+  // reads must not be written, nor its sums be used, until the lanes wait for its group.
+  void startProduct(const SharedProduct &, int32_t site);
+  void fenceProducts() { lanes_[static_cast<size_t>(running_)].isFenced = true; }
+  void commitProducts() { ++lanes_[static_cast<size_t>(running_)].productGroups; }
+  void awaitProducts(int32_t pending);
+  /// The lane uses sums of the operation `number` for anything but a further product.
+  void useSums(int32_t number, int32_t site);
   /// Lets other lanes run.
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
@@ -76,13 +86,21 @@ private:
     int32_t bytes, copied, site;
     int64_t group;
   };
+  struct Product {
+    int32_t number, site;
+    int64_t group;
+    std::vector<uint32_t> chunks; // 16 bytes each that it reads; of the first lane of the warpgroup
+  };
   struct Lane {
     State state = State::Ready;
     int32_t site = 0;
     Request request;
     uint32_t result = 0;
-    std::vector<Copy> copies = {}; // that were not awaited, in order
-    int64_t groups = 0;            // of copies, that ended
+    std::vector<Copy> copies = {};      // that were not awaited, in order
+    int64_t groups = 0;                 // of copies, that ended
+    std::vector<Product> products = {}; // that were not awaited
+    int64_t productGroups = 0;          // that ended
+    bool isFenced = false;              // nothing has used the registers of products since wgmma.fence
   };
 
   static void body(void *self, int lane);
@@ -91,6 +109,7 @@ private:
   void completeBarrier();
   void completeWarp(int first, int last);
   void completeMatrix(int first, int last);
+  void completeProduct(int first, int last);
   void explainStop();
   std::string who(int lane) const;
 

@@ -68,6 +68,32 @@ TESSERA_EMULATED void tsr_emu_copy_async(void *to, const void *from, int32_t byt
 TESSERA_EMULATED void tsr_emu_commit_copies() { Block::current().commitCopies(); }
 TESSERA_EMULATED void tsr_emu_await_copies(int32_t pending) { Block::current().awaitCopies(pending); }
 
+/// wgmma of PTX: `flags` has bit 0 (1) if neighbours of A (B) in memory are neighbours along k; `sums` are
+/// what the lane holds.
+TESSERA_EMULATED void tsr_emu_shared_product(int32_t instruction, int32_t n, int32_t flags, int32_t number,
+                                             uint64_t a, uint64_t b, float *sums, int32_t site) {
+  Block::current().startProduct({.instruction = static_cast<tessera::MatrixInstruction>(instruction),
+                                 .n = n,
+                                 .isAlongK = {(flags & 1) != 0, (flags & 2) != 0},
+                                 .descriptors = {a, b},
+                                 .number = number,
+                                 .sums = sums},
+                                site);
+}
+TESSERA_EMULATED void tsr_emu_fence_products() { Block::current().fenceProducts(); }
+TESSERA_EMULATED void tsr_emu_commit_products() { Block::current().commitProducts(); }
+TESSERA_EMULATED void tsr_emu_await_products(int32_t pending) { Block::current().awaitProducts(pending); }
+/// The lane uses sums of product `number` for anything but a further product.
+TESSERA_EMULATED void tsr_emu_use_sums(int32_t number, int32_t site) {
+  Block::current().useSums(number, site);
+}
+
+/// fence.proxy.async of PTX.
+TESSERA_EMULATED void tsr_emu_fence_proxy() {
+  Block &block = Block::current();
+  if (block.launch().checker) block.launch().checker->fenceProxy();
+}
+
 /// Counts fused multiply-adds.
 TESSERA_EMULATED void tsr_emu_count(int64_t multiplyAdds) {
   Block::current().countMultiplyAdds(multiplyAdds);

@@ -25,6 +25,7 @@ void Checker::beginBlock(Block &block) {
   shared_.resize(block.sharedBytes()); // older entries are of other blocks
   written_.assign(block.sharedBytes(), false);
   inFlight_.assign(block.sharedBytes(), {});
+  proxy_.assign(block.sharedBytes(), {});
 }
 
 // ---- Order
@@ -224,6 +225,19 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
                                " was not awaited");
         reported = true;
       }
+    if (isShared && writes) {
+      ProxyState &proxy = proxy_[address - reinterpret_cast<uint64_t>(block_->shared())];
+      proxy.writer = lane, proxy.fences = lanes_[static_cast<size_t>(lane)].proxyFences.size();
+      if (proxy.reads && !reported) {
+        const Image &image = *launch_.kernel.image;
+        launch_.report.add("E_EMU_NOT_AWAITED", {proxy.site, site},
+                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) +
+                               " by lane " + std::to_string(lane) + " of block " +
+                               std::to_string(block_->index()) + ": the product at " +
+                               image.site(proxy.site).place() + ", which reads it, was not awaited");
+        reported = true;
+      }
+    }
     if (!reported && conflicts(cell.write)) {
       race(cell.write, cell.write.isAtomic ? "atomic access" : "write", is, address, isShared, site);
       reported = true;
@@ -276,6 +290,42 @@ void Checker::endCopy(const void *to, int32_t bytes, int32_t site) {
   for (size_t i = first; i < first + static_cast<size_t>(bytes); ++i)
     inFlight_[i].site = -1;
   touch(to, bytes, access_flags::kShared | access_flags::kWrite, site, /*isAtomic=*/false);
+}
+
+void Checker::startRead(uint32_t offset, int32_t bytes, int32_t site) {
+  const int lane = block_->lane();
+  touch(block_->shared() + offset, bytes, access_flags::kShared, site, /*isAtomic=*/false);
+  for (uint32_t i = offset; i < offset + static_cast<uint32_t>(bytes); ++i) {
+    ProxyState &proxy = proxy_[i];
+    ++proxy.reads, proxy.site = site;
+    if (proxy.writer < 0) continue;
+    const auto &fences = lanes_[static_cast<size_t>(proxy.writer)].proxyFences;
+    const bool isFenced =
+        proxy.fences < fences.size() &&
+        isOrdered(
+            {.block = serial_, .clock = fences[proxy.fences], .lane = static_cast<uint16_t>(proxy.writer)},
+            lane, true);
+    if (isFenced) continue;
+    const Image &image = *launch_.kernel.image;
+    const Epoch &write = shared_[i].write;
+    launch_.report.add("E_EMU_FENCE", {write.site, site},
+                       image.site(site).place() + ": the product reads " +
+                           nameOf(reinterpret_cast<uint64_t>(block_->shared()) + i, true) + " of block " +
+                           std::to_string(block_->index()) + ", which lane " + std::to_string(proxy.writer) +
+                           " wrote at " + image.site(write.site).place() +
+                           ": no fence.proxy.async of that lane is between them");
+  }
+}
+
+void Checker::endRead(uint32_t offset, int32_t bytes, int32_t site) {
+  for (uint32_t i = offset; i < offset + static_cast<uint32_t>(bytes); ++i)
+    --proxy_[i].reads;
+  touch(block_->shared() + offset, bytes, access_flags::kShared, site, /*isAtomic=*/false);
+}
+
+void Checker::fenceProxy() {
+  Lane &lane = lanes_[static_cast<size_t>(block_->lane())];
+  lane.proxyFences.push_back(lane.own);
 }
 
 void Checker::matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site) {

@@ -36,6 +36,12 @@ public:
   /// its bytes.
   void startCopy(const void *to, const void *from, int32_t bytes, int32_t copied, int32_t site);
   void endCopy(const void *to, int32_t bytes, int32_t site);
+  /// A read of shared memory, at an offset, by a product that the lane that runs has started, and its end. In
+  /// between nobody may write its bytes. Such reads are of another proxy than a lane's own accesses: who has
+  /// written must have executed a fence of the proxy before they are ordered.
+  void startRead(uint32_t offset, int32_t bytes, int32_t site);
+  void endRead(uint32_t offset, int32_t bytes, int32_t site);
+  void fenceProxy();
   void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void fence(int32_t flags);
 
@@ -57,6 +63,7 @@ private:
     uint32_t own = 1;
     Clocks seen, pending, released; // empty: nothing beyond `base_`
     Blocks pendingBlocks, releasedBlocks;
+    std::vector<uint32_t> proxyFences; // the counts at which it executed them
   };
   /// What an atomic variable carries from its releases to acquires.
   struct Variable {
@@ -95,6 +102,13 @@ private:
     uint16_t lane = 0;
   };
   std::vector<InFlight> inFlight_; // bytes of shared memory
+  struct ProxyState {
+    int32_t writer = -1; // lane of the last write in this block
+    size_t fences = 0;   // of the proxy, that it had executed
+    int32_t reads = 0;   // of products that were not awaited
+    int32_t site = -1;   // of one of them
+  };
+  std::vector<ProxyState> proxy_; // bytes of shared memory
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::unordered_map<uint64_t, Variable> variables_;
   uint64_t lastPage_ = UINT64_MAX;

@@ -40,6 +40,7 @@ ELSEWHERE = {
     "E_EMU_BOUNDS": "tests/emulation/PlantedTest.cpp",
     "E_EMU_DEADLOCK": "tests/emulation/PlantedTest.cpp",
     "E_EMU_DIVERGENCE": "tests/emulation/PlantedTest.cpp",
+    "E_EMU_FENCE": "tests/emulation/WarpgroupTest.cpp",
     "E_EMU_NOT_AWAITED": "tests/emulation/PlantedTest.cpp",
     "E_EMU_OPERANDS": "tests/emulation/MatrixTest.cpp",
     "E_EMU_UNINITIALIZED": "tests/emulation/PlantedTest.cpp",

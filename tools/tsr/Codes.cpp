@@ -108,7 +108,9 @@ constexpr CodeText toolCodes[] = {
     {"E_EMU_NOT_AWAITED", "shared memory is accessed while an asynchronous copy into it is not awaited",
      "A copy may be done at any time until its lane waits for its group (cp.async.wait_group). The other "
      "lanes "
-     "see it after a barrier that follows."},
+     "see it after a barrier that follows. A product that reads shared memory (wgmma) likewise reads it, "
+     "and\n"
+     "writes its sums, at any time until wgmma.wait_group."},
     {"E_EMU_UNINITIALIZED", "shared memory is read before it is written",
      "A GPU does not clear shared memory: it has what an earlier block left."},
     {"E_EMU_BOUNDS", "an access is outside of the memory it belongs to",
@@ -117,6 +119,9 @@ constexpr CodeText toolCodes[] = {
      "A view of a tensor that begins between elements, or a kernel that promises more than it was given."},
     {"E_EMU_DIVERGENCE", "only a part of the lanes reaches an operation of all of them",
      "Every lane of a block must reach the same barrier, every lane of a warp the same exchange."},
+    {"E_EMU_FENCE", "a fence is missing before a product that reads shared memory",
+     "wgmma reads shared memory by another way than the lanes' own accesses. Each lane that wrote executes\n"
+     "fence.proxy.async before the barrier; wgmma.fence comes before the first of several products."},
     {"E_EMU_OPERANDS", "lanes hold different elements where a matrix instruction needs the same ones",
      "wmma takes each element of A and B twice, from lane l and from lane l + 16."},
     {"E_EMU_DEADLOCK", "lanes wait for each other and none can go on", "The message lists where they wait."},

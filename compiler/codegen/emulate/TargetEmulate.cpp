@@ -12,8 +12,11 @@
 #include "compiler/target/IR/SourceFiles.h"
 #include "compiler/target/IR/TargetDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -46,6 +49,7 @@ public:
       placeShared(function);
       SmallVector<Operation *> ops;
       function.walk([&](Operation *op) { ops.push_back(op); });
+      guardSums(function);
       for (Operation *op : ops)
         if (op != function && failed(rewriteOp(op))) return failure();
       if (check_) countMultiplyAdds(function);
@@ -83,6 +87,40 @@ private:
     };
     place(true);
     place(false);
+  }
+
+  /// Numbers the products that run beside other work. In checked code each use of their sums, but for a
+  /// further product, is announced.
+  void guardSums(LLVM::LLVMFuncOp function) {
+    function.walk(
+        [&](NVVM::WgmmaMmaAsyncOp op) { op->setAttr(kProductNumber, b_.getI32IntegerAttr(products_++)); });
+    if (!check_) return;
+    llvm::DenseSet<std::pair<Block *, Value>> announced;
+    function.walk([&](LLVM::ExtractValueOp use) {
+      if (!announced.insert({use->getBlock(), use.getContainer()}).second) return;
+      llvm::SmallSetVector<Value, 8> values;
+      values.insert(use.getContainer());
+      b_.setInsertionPoint(use);
+      b_.setLoc(use.getLoc());
+      for (size_t i = 0; i < values.size(); ++i)
+        if (auto product = values[i].getDefiningOp<NVVM::WgmmaMmaAsyncOp>())
+          call("tsr_emu_use_sums", nullptr,
+               {constant(int32_t(product->getAttrOfType<IntegerAttr>(kProductNumber).getInt())),
+                constant(sites_.number(use))},
+               false);
+        else if (auto insert = values[i].getDefiningOp<LLVM::InsertValueOp>())
+          values.insert(insert.getContainer());
+        else if (auto argument = dyn_cast<BlockArgument>(values[i]))
+          addIncoming(argument, values);
+    });
+  }
+
+  /// Adds what the branches to the argument's block pass for it.
+  static void addIncoming(BlockArgument argument, llvm::SmallSetVector<Value, 8> &values) {
+    for (auto from = argument.getOwner()->pred_begin(); from != argument.getOwner()->pred_end(); ++from)
+      if (auto branch = dyn_cast<BranchOpInterface>((*from)->getTerminator()))
+        if (Value v = branch.getSuccessorOperands(from.getSuccessorIndex())[argument.getArgNumber()])
+          values.insert(v);
   }
 
   LogicalResult rewriteOp(Operation *op) {
@@ -264,6 +302,7 @@ private:
   DataLayout layout_;
   ImplicitLocOpBuilder b_;
   Sites sites_;
+  int32_t products_ = 0;
   int32_t scope_ = 0;                // of the operation that is rewritten, a bit of access_flags
   llvm::StringMap<int64_t> offsets_; // of the shared variables of one function
 };

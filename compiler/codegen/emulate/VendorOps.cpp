@@ -75,6 +75,18 @@ public:
     }
     if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
     if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
+    if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op_)) return sharedProduct(product);
+    if (isa<NVVM::WgmmaFenceAlignedOp>(op_))
+      return call_("tsr_emu_fence_products", nullptr, {}, false), erase();
+    if (isa<NVVM::WgmmaGroupSyncAlignedOp>(op_))
+      return call_("tsr_emu_commit_products", nullptr, {}, false), erase();
+    if (auto wait = dyn_cast<NVVM::WgmmaWaitGroupSyncOp>(op_))
+      return call_("tsr_emu_await_products", nullptr, constant(int32_t(wait.getGroup())), false), erase();
+    if (auto fence = dyn_cast<NVVM::FenceProxyOp>(op_)) {
+      if (fence.getKind() != NVVM::ProxyKind::async_shared && fence.getKind() != NVVM::ProxyKind::async)
+        return false;
+      return call_("tsr_emu_fence_proxy", nullptr, {}, false), erase();
+    }
     if (auto copy = dyn_cast<NVVM::CpAsyncOp>(op_)) return copyAsync(copy);
     if (isa<NVVM::CpAsyncCommitGroupOp>(op_))
       return call_("tsr_emu_commit_copies", nullptr, {}, false), erase();
@@ -202,6 +214,30 @@ private:
     default:
       return false;
     }
+  }
+
+  bool sharedProduct(NVVM::WgmmaMmaAsyncOp op) {
+    const auto shape = op.getShape();
+    const NVVM::WGMMATypes type = op.getTypeA();
+    const bool isKnown =
+        shape.getM() == 64 && shape.getK() == 16 && op.getTypeB() == type &&
+        (type == NVVM::WGMMATypes::bf16 || type == NVVM::WGMMATypes::f16) &&
+        op.getTypeD() == NVVM::WGMMATypes::f32 && op.getScaleD() == NVVM::WGMMAScaleOut::one &&
+        op.getScaleA() == NVVM::WGMMAScaleIn::one && op.getScaleB() == NVVM::WGMMAScaleIn::one;
+    if (!isKnown) return false;
+    const auto instruction = type == NVVM::WGMMATypes::bf16 ? MatrixInstruction::Wgmma64xNx16Bf16
+                                                            : MatrixInstruction::Wgmma64xNx16F16;
+    const int32_t flags =
+        (op.getLayoutA() == NVVM::MMALayout::row ? 1 : 0) | (op.getLayoutB() == NVVM::MMALayout::col ? 2 : 0);
+    auto number = op->getAttrOfType<IntegerAttr>(kProductNumber);
+    Value sums = stack(int64_t(shape.getN()) * 2);
+    LLVM::StoreOp::create(b_, op.getInouts(), sums, /*alignment=*/4);
+    call_("tsr_emu_shared_product", nullptr,
+          {constant(int32_t(instruction)), constant(int32_t(shape.getN())), constant(flags),
+           constant(int32_t(number.getInt())), op.getDescriptorA(), op.getDescriptorB(), sums, site_()},
+          false);
+    op.replaceAllUsesWith(LLVM::LoadOp::create(b_, op.getType(), sums, /*alignment=*/4).getResult());
+    return erase();
   }
 
   bool copyAsync(NVVM::CpAsyncOp op) {

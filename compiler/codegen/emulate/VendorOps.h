@@ -11,6 +11,9 @@ namespace tessera::emulate {
 using EmitCall = llvm::function_ref<mlir::Value(llvm::StringRef name, mlir::Type result,
                                                 mlir::ValueRange operands, bool pure)>;
 
+/// The number (i32) of a product whose sums have to be awaited.
+inline constexpr llvm::StringLiteral kProductNumber = "tsr_emu.product";
+
 /// Rewrites an operation of a vendor, or a call of a vendor's built-in function, and erases it. `site` is its
 /// number as an i32. Returns false, and changes nothing, if the emulator does not know it.
 bool rewriteVendorOp(mlir::ImplicitLocOpBuilder &, mlir::Operation *, EmitCall,

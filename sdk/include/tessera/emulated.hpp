@@ -26,7 +26,8 @@ namespace access_flags {
 inline constexpr int32_t kWrite = 1, kShared = 2, kAcquire = 4, kRelease = 8, kInBlock = 16, kAlignShift = 8;
 }
 
-/// The operand `instruction` of `tsr_emu_multiply`: its shape, m x n x k, and the dtype of A and B.
+/// The operand `instruction` of `tsr_emu_multiply` and `tsr_emu_shared_product`: its shape, m x n x k, and
+/// the dtype of A and B.
 enum class MatrixInstruction : int32_t {
   Mma16x8x16Bf16,
   Mma16x8x16F16,
@@ -35,7 +36,9 @@ enum class MatrixInstruction : int32_t {
   Mfma16x16x16Bf16,
   Mfma16x16x16F16,
   Wmma16x16x16Bf16,
-  Wmma16x16x16F16
+  Wmma16x16x16F16,
+  Wgmma64xNx16Bf16,
+  Wgmma64xNx16F16
 };
 
 // The interface of the emulator to plugins.

@@ -1,0 +1,31 @@
+// The products of warpgroups, wgmma of PTX: 128 lanes multiply matrices that are in shared memory.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <tessera/emulated.hpp>
+
+namespace tessera::emulator {
+
+constexpr int kWarpgroup = 128; // lanes
+
+/// C (64 x n) += A (64 x 16) * B (16 x n). Descriptors are those of PTX; neighbours in memory are neighbours
+/// along k, or along m and n. `sums` points to the n / 2 sums of one lane.
+struct SharedProduct {
+  MatrixInstruction instruction;
+  int32_t n = 0;
+  bool isAlongK[2] = {true, true};  // A, B
+  uint64_t descriptors[2] = {0, 0}; // A, B
+  int32_t number = 0;               // of the operation in the program
+  float *sums = nullptr;
+};
+
+/// Calls `chunk(offset)` for the offset in shared memory of each 16 bytes of an operand (0: A, 1: B) that the
+/// instruction reads.
+void forEachChunk(const SharedProduct &, int operand, const std::function<void(uint32_t offset)> &chunk);
+
+/// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and rounded
+/// once. Returns the number of multiply-adds. Precondition: all chunks are in `shared`.
+int64_t multiply(const SharedProduct &, const uint8_t *shared, std::span<float *const> sums);
+
+} // namespace tessera::emulator

@@ -1,0 +1,204 @@
+// Products of warpgroups (wgmma) against the definition of a product, and with planted faults. The matrices
+// are put into shared memory element by element, at the places that the layouts of PTX ISA 8.7, 9.7.15.5
+// "Asynchronous Warpgroup Level Matrix Multiply-Accumulate" give them.
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "numerics/Casts.h"
+#include "tests/emulation/Emulate.h"
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+
+namespace tessera::emulation {
+namespace {
+
+constexpr int kLanes = 128, kHalf = 32 << 10; // bytes of shared memory for each operand
+
+/// One product C (64 x n) = A (64 x 16) * B (16 x n). A row in memory has `span` bytes of the swizzle.
+struct Shape {
+  int n, span;
+  bool isAlongK[2]; // A, B
+  DType dtype;
+};
+
+/// In spans of 128, 64 and 32 bytes, 16-byte units change places with those whose number differs by that of
+/// the line of 128 bytes, modulo 8, 4 and 2.
+int swizzled(int byte, int span) { return byte ^ (byte / 128 % (span / 16)) << 4; }
+
+/// The byte of an operand's element: rows of `span` bytes, eight of them in a group, and further parts of
+/// long rows `panel` bytes on.
+int byteOf(bool isAlongK, int span, int panel, int mn, int k) {
+  const int row = isAlongK ? mn : k, column = (isAlongK ? k : mn) * 2;
+  return column / span * panel + swizzled(row * span + column % span, span);
+}
+
+uint64_t descriptorOf(int start, int leading, int stride, int span) {
+  const uint64_t mode = span == 128 ? 1 : span == 64 ? 2 : 3;
+  return uint64_t(start) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 | mode << 62;
+}
+
+/// Faults of the program around the product.
+enum class Fault { None, ProxyFence, Fence, Commit, Wait, Overwrite, Descriptor, Bounds };
+
+struct Outcome {
+  std::vector<float> sums; // by lane
+  std::string error;
+};
+
+/// Runs one warpgroup: it copies `operands` into shared memory and multiplies.
+Outcome run(const Shape &s, const std::vector<uint16_t> &operands, uint64_t a, uint64_t b, Fault fault) {
+  const int perLane = s.n / 2;
+  std::string type = "!llvm.struct<(f32", zero;
+  for (int i = 1; i < perLane; ++i)
+    type += ", f32";
+  type += ")>";
+  const std::string name = s.dtype == DType::BF16 ? "bf16" : "f16";
+  auto constant = [](const std::string &n, int64_t value, const char *t) {
+    return "%" + n + " = llvm.mlir.constant(" + std::to_string(value) + " : " + t + ") : " + t + "\n";
+  };
+  auto layout = [](bool isRow) { return std::string(isRow ? "<row>" : "<col>"); };
+  std::string body = "%t = nvvm.read.ptx.sreg.tid.x : i32\n%s = llvm.mlir.addressof @shared : !llvm.ptr<3>\n";
+  body += constant("words", 2 * kHalf / 4 / kLanes, "i32") + constant("one", 1, "i32") +
+          constant("zero", 0, "i32") + constant("lanes", kLanes, "i32") + constant("a0", int64_t(a), "i64") +
+          constant("b", int64_t(b), "i64");
+  body += fault == Fault::Descriptor
+              ? "%tl = llvm.zext %t : i32 to i64\n%a = llvm.add %a0, %tl : i64\n"
+              : "%none = llvm.mlir.constant(0 : i64) : i64\n%a = llvm.add %a0, %none : i64\n";
+  body += "llvm.br ^copy(%zero : i32)\n^copy(%i: i32):\n%row = llvm.mul %i, %lanes : i32\n%w = llvm.add "
+          "%row, %t : i32\n"
+          "%from = llvm.getelementptr %x[%w] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n"
+          "%to = llvm.getelementptr %s[%w] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32\n"
+          "%v = llvm.load %from : !llvm.ptr<1> -> i32\nllvm.store %v, %to : i32, !llvm.ptr<3>\n"
+          "%next = llvm.add %i, %one : i32\n%more = llvm.icmp \"ult\" %next, %words : i32\n"
+          "llvm.cond_br %more, ^copy(%next : i32), ^multiply\n^multiply:\n";
+  if (fault != Fault::ProxyFence)
+    body += "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}\n";
+  body += "nvvm.barrier\n%z = llvm.mlir.zero : " + type + "\n";
+  if (fault != Fault::Fence) body += "nvvm.wgmma.fence.aligned\n";
+  body += "%d = nvvm.wgmma.mma_async %a, %b, %z, <m = 64, n = " + std::to_string(s.n) +
+          ", k = 16>, D[<f32>, <one>], A[<" + name + ">, <one>, " + layout(s.isAlongK[0]) + "], B[<" + name +
+          ">, <one>, " + layout(!s.isAlongK[1]) + "] : " + type + " -> " + type + "\n";
+  if (fault != Fault::Commit) body += "nvvm.wgmma.commit.group.sync.aligned\n";
+  if (fault == Fault::Overwrite) body += "llvm.store %zero, %s : i32, !llvm.ptr<3>\n";
+  if (fault != Fault::Wait) body += "nvvm.wgmma.wait.group.sync.aligned 0\n";
+  body += constant("per", perLane, "i32") +
+          "%first = llvm.mul %t, %per : i32\n"
+          "%out = llvm.getelementptr %x[%first] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n";
+  for (int i = 0; i < perLane; ++i) {
+    const std::string n = std::to_string(i);
+    body += "%e" + n + " = llvm.extractvalue %d[" + n + "] : " + type + "\n%p" + n +
+            " = llvm.getelementptr %out[" + std::to_string(i + 2 * kHalf / 4) +
+            "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\nllvm.store %e" + n + ", %p" + n +
+            " : f32, !llvm.ptr<1>\n";
+  }
+  const std::string program =
+      "target.module @image attributes {cpu = \"sm_90a\", triple = \"nvptx64-nvidia-cuda\"} {\n"
+      "llvm.mlir.global internal @shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<" +
+      std::to_string(2 * kHalf) + " x i8>\nllvm.func @tsr_kernel_k(%x: !llvm.ptr<1>, %n: i64) {\n" + body +
+      "llvm.return\n}\ntarget.kernel_info \"k\" entry @tsr_kernel_k metadata \"name: k\\0Atarget: "
+      "ptx:sm_90a\\0Anumerics: "
+      "standard\\0Aparams:\\0A  - {name: x, kind: tensor, dtype: f32, dims: [n], access: readwrite}\\0A  - "
+      "{name: n, kind: "
+      "dim}\\0Aresources: {smem_per_cta: " +
+      std::to_string(2 * kHalf) +
+      ", scratch_bytes: 0, vector_bytes: 0}\\0Alaunch:\\0A  axes: [\\\"1\\\"]\\0A  block: [" +
+      std::to_string(kLanes) + ", 1, 1]\\0A\"\n}";
+  DialectRegistry registry;
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
+  Outcome outcome;
+  if (!module) return outcome.error = "not parsed", outcome;
+  const std::string target = "ptx:emulated:sm_90a+check", bundle = bundleOf(*module, target, outcome.error);
+  if (!outcome.error.empty()) return outcome;
+  Device device(target);
+  std::vector<uint8_t> memory(2 * kHalf + size_t(kLanes) * perLane * 4);
+  std::memcpy(memory.data(), operands.data(), operands.size() * 2);
+  void *x = nullptr;
+  EXPECT_EQ(tsrAlloc(device.handle, memory.size(), TSR_MEM_DEVICE, &x), TSR_SUCCESS);
+  EXPECT_EQ(tsrMemcpyH2D(device.handle, x, memory.data(), memory.size()), TSR_SUCCESS);
+  outcome.error = launch(device, bundle, {reinterpret_cast<uint64_t>(x), memory.size() / 4});
+  EXPECT_EQ(tsrMemcpyD2H(device.handle, memory.data(), x, memory.size()), TSR_SUCCESS);
+  EXPECT_EQ(tsrFree(device.handle, x), TSR_SUCCESS);
+  outcome.sums.resize(size_t(kLanes) * perLane);
+  std::memcpy(outcome.sums.data(), memory.data() + 2 * kHalf, outcome.sums.size() * 4);
+  return outcome;
+}
+
+/// Random matrices in the layout of the shape; compares the sums with the definition.
+std::string check(const Shape &s, Fault fault = Fault::None) {
+  std::minstd_rand random(s.n + s.span);
+  std::normal_distribution<double> normal;
+  std::vector<std::vector<double>> factor[2];
+  std::vector<uint16_t> memory(kHalf); // 2 * kHalf bytes
+  uint64_t descriptors[2];
+  for (int operand : {0, 1}) {
+    const int extent = operand ? s.n : 64;
+    // A row along mn is as long as the operand, one along k has 16 elements.
+    const int span = s.isAlongK[operand] ? s.span : std::min(s.span, extent * 2 & -(extent * 2));
+    const int panel = (s.isAlongK[operand] ? extent : 16) * span;
+    factor[operand].assign(size_t(extent), std::vector<double>(16));
+    for (int mn = 0; mn < extent; ++mn)
+      for (int k = 0; k < 16; ++k) {
+        const auto bits = fromDouble(normal(random), s.dtype);
+        factor[operand][size_t(mn)][size_t(k)] = toDouble(bits, s.dtype);
+        const int byte = operand * kHalf + byteOf(s.isAlongK[operand], span, panel, mn, k);
+        storeBits(reinterpret_cast<char *>(memory.data()) + byte, s.dtype, bits);
+      }
+    descriptors[operand] = descriptorOf(operand * kHalf, panel, 8 * span, span);
+  }
+  if (fault == Fault::Bounds) descriptors[1] += (200 << 10) >> 4;
+  const Outcome outcome = run(s, memory, descriptors[0], descriptors[1], fault);
+  if (fault != Fault::None || !outcome.error.empty()) return outcome.error;
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < s.n / 2; ++i) {
+      // PTX ISA 8.7, figure "WGMMA .m64nNk16 register fragment layout for accumulator matrix D".
+      const int row = 16 * (lane / 32) + (lane % 32 >> 2) + 8 * (i >> 1 & 1),
+                column = 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
+      double want = 0;
+      for (int k = 0; k < 16; ++k)
+        want += factor[0][size_t(row)][size_t(k)] * factor[1][size_t(column)][size_t(k)];
+      if (outcome.sums[size_t(lane * (s.n / 2) + i)] != float(want))
+        return "lane " + std::to_string(lane) + " sum " + std::to_string(i);
+    }
+  return "";
+}
+
+TEST(Warpgroup, EqualsTheDefinition) {
+  int cases = 0;
+  for (bool alongA : {true, false})
+    for (bool alongB : {true, false})
+      for (int span : {32, 64, 128})
+        for (int n : {8, 64, 176, 256}) {
+          if (!alongB && n * 2 < 32) continue;
+          const Shape shape{n, span, {alongA, alongB}, cases % 2 ? DType::F16 : DType::BF16};
+          EXPECT_EQ(check(shape), "") << n << " " << span << " " << alongA << alongB;
+          ++cases;
+        }
+  EXPECT_GT(cases, 40);
+}
+
+TEST(Warpgroup, PlantedFaultsAreFound) {
+  const Shape shape{64, 128, {true, false}, DType::BF16};
+  auto has = [&](Fault fault, const char *code) {
+    const std::string error = check(shape, fault);
+    EXPECT_NE(error.find(code), std::string::npos) << code << ": " << error;
+  };
+  has(Fault::ProxyFence, "[E_EMU_FENCE] ");
+  has(Fault::Fence, "[E_EMU_FENCE] ");
+  has(Fault::Commit, "[E_EMU_NOT_AWAITED] ");
+  has(Fault::Wait, "[E_EMU_NOT_AWAITED] ");
+  has(Fault::Overwrite, "[E_EMU_NOT_AWAITED] ");
+  has(Fault::Descriptor, "[E_EMU_OPERANDS] ");
+  has(Fault::Bounds, "[E_EMU_BOUNDS] ");
+}
+
+} // namespace
+} // namespace tessera::emulation
