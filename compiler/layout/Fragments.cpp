@@ -92,6 +92,14 @@ TileLayout Fragment::layout(Operand operand) const {
       if (word[0] == axes[d]) at[d] = std::atoll(word.c_str() + 1);
     (*list)->push_back(layout.unit.pack(at));
   }
+  if (operand == Operand::C && readsShared()) {
+    int64_t covered = 1;
+    for (const BitsList *images : lists)
+      for (Bits image : *images)
+        if (layout.unit.onAxis(image, 1)) covered *= 2;
+    for (; covered < int64_t(1) << layout.unit.axisBits[1]; covered *= 2)
+      layout.reg.push_back(layout.unit.pack(std::array<int64_t, 2>{0, covered}));
+  }
   return layout;
 }
 

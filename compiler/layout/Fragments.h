@@ -27,8 +27,17 @@ struct Fragment {
 
   bool multiplies(DType) const;
   bool isInRegisters(Operand operand) const { return *bases(operand) != 0; }
-  /// The layout of one instruction's operand. Precondition: isInRegisters(operand).
+  /// The layout of one instruction's operand; columns past those of the bases are further registers.
+  /// Precondition: isInRegisters(operand).
   TileLayout layout(Operand operand) const;
+  /// Does the instruction read operands where they are in shared memory?
+  bool readsShared() const { return !isInRegisters(Operand::B); }
+  /// The same instruction with another number of columns: a multiple of `n` up to 256, if readsShared().
+  Fragment ofColumns(int columns) const {
+    Fragment wider = *this;
+    wider.n = columns;
+    return wider;
+  }
   /// Warps that execute the instruction together.
   int64_t warps() const { return layout(Operand::C).warps(); }
   const char *bases(Operand operand) const;

@@ -70,4 +70,10 @@ Swizzle swizzleOf(int64_t rowBytes) {
   return {even, kPhase / even};
 }
 
+int64_t panelBytes(int64_t rowBytes) {
+  constexpr int64_t kLeast = 32, kMost = 128;
+  const int64_t even = rowBytes & -rowBytes;
+  return rowBytes <= 0 || even < kLeast ? 0 : std::min(even, kMost);
+}
+
 } // namespace tessera::layout

@@ -49,4 +49,9 @@ struct Swizzle {
 };
 Swizzle swizzleOf(int64_t rowBytes);
 
+/// Instructions that read operands in shared memory (Fragment::readsShared) want a matrix as panels: pieces
+/// of all rows, of this many bytes each, one panel after the other, and each swizzled as a matrix of such
+/// rows (SharedLayout::swizzled). Returns 32, 64 or 128; 0 if rows of `rowBytes` have no such pieces.
+int64_t panelBytes(int64_t rowBytes);
+
 } // namespace tessera::layout

@@ -30,6 +30,19 @@ constexpr GpuArchitecture kArchitectures[] = {
      .loadsMatrices = true,
      .copiesAsync = true,
      .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
+    // The instructions of compute capability 9.0 alone: no other device runs this code.
+    {.name = "sm_90a",
+     .features = "+ptx84",
+     .threads = 256,
+     .warpSize = 32,
+     .staticShared = 48 << 10,
+     .maxShared = 227 << 10,
+     .groupSync = "block",
+     .deviceSync = "device",
+     .floatAtomicAdd = true,
+     .loadsMatrices = true,
+     .copiesAsync = true,
+     .products = {{{"wgmma.m64n8k16", "f16 bf16"}, {"mma.m16n8k16", "f16 bf16"}}}},
 };
 
 } // namespace tessera::ptx

@@ -141,7 +141,7 @@ class Completion(Cli):
         self.assertIn("tile", self.tsr_line("compile kernel.py --emit "))
         self.assertEqual(self.tsr_line("compile kernel.py --emit=ob"), ["object"])
         self.assertEqual(self.tsr_line("compile --target cpu:x86-64-v3"), ["x86-64-v3"])  # what stands behind the ':'
-        self.assertEqual(self.tsr_line("compile --target ptx:sm_9"), ["sm_90"])
+        self.assertEqual(self.tsr_line("compile --target ptx:sm_9"), ["sm_90", "sm_90a"])
         self.assertEqual(self.tsr_line("run --numerics st"), ["standard", "strict"])
         self.assertEqual(self.tsr_line("run --backend cp"), ["cpu"])
         self.assertEqual(self.tsr_line("cache "), ["stat", "clear", "path"])

@@ -16,7 +16,7 @@ from support.host import Tsr  # noqa: E402
 
 SAMPLES = ("saxpy", "softmax", "gemm")
 # Backend -> the shim's devices, the first is its default.
-ARCHITECTURES = {"ptx": ("sm_80", "sm_90"), "rocm": ("gfx90a", "gfx1100"), "levelzero": ("pvc",)}
+ARCHITECTURES = {"ptx": ("sm_80", "sm_90a"), "rocm": ("gfx90a", "gfx1100"), "levelzero": ("pvc",)}
 NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected", "rocm": "hipInit: no ROCm-capable device is detected",
              "levelzero": "zeInit failed with ZE_RESULT_ERROR_UNINITIALIZED (no Intel GPU, or no driver for it)"}
 JIT_FAILS = {"ptx": "planted", "rocm": "hipErrorInvalidImage", "levelzero": "planted"}

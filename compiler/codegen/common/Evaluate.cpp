@@ -100,6 +100,7 @@ Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   EvaluatedScope scope(*this);
+  if (auto convert = dyn_cast<ConvertOp>(op)) return evaluateConvert(convert, lanes);
   if (auto load = dyn_cast<LoadOp>(op))
     return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
                       lanes, mode);

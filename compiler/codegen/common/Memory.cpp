@@ -95,7 +95,7 @@ SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRang
     p.data = address(scratch_, constant(p.offset), b_.getI8Type());
     p.shape.assign(type.getShape().begin(), type.getShape().end());
     p.element = type.getElementType();
-    if (swizzles() && tile::canSwizzle(v)) p.swizzle = swizzleOf(p);
+    if (swizzles() && tile::canSwizzle(v)) swizzle(p, v);
     places.push_back(p);
   }
   return places;
@@ -109,13 +109,20 @@ TileLowering::Place TileLowering::bufferPlace(Value buffer) {
   p.data = address(buffers_, constant(p.offset), b_.getI8Type());
   p.shape.assign(type.getShape().begin(), type.getShape().end());
   p.element = loadedElementType(type.getElementType());
-  if (swizzles() && type.getSwizzle() == tile::Swizzle::Xor && tile::canSwizzle(buffer))
-    p.swizzle = swizzleOf(p);
+  if (swizzles() && (type.getSwizzle() == tile::Swizzle::Xor || tile::isReadShared(buffer)) &&
+      tile::canSwizzle(buffer))
+    swizzle(p, buffer);
   return p;
 }
 
-layout::Swizzle TileLowering::swizzleOf(const Place &p) {
-  return layout::swizzleOf(p.shape.back() * inMemoryElement(p.element).getIntOrFloatBitWidth() / 8);
+void TileLowering::swizzle(Place &p, Value v) {
+  const int64_t bytes = inMemoryElement(p.element).getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = p.shape.back() * bytes;
+  if (tile::isReadShared(v)) {
+    rowBytes = layout::panelBytes(rowBytes);
+    p.panel = rowBytes / bytes;
+  }
+  p.swizzle = layout::swizzleOf(rowBytes);
 }
 
 Value TileLowering::placeAddress(const Place &p, Indices at) {
@@ -126,6 +133,14 @@ Value TileLowering::placeAddress(const Place &p, Indices at) {
     turn = b_.createOrFold<arith::AndIOp>(turn, constant(p.swizzle.chunks - 1));
     turn = b_.createOrFold<arith::ShLIOp>(turn, constant(llvm::Log2_64(chunk)));
     index[1] = b_.createOrFold<arith::XOrIOp>(at[1], turn);
+  }
+  if (p.panel && p.panel < p.shape[1]) { // a power of two
+    Value number = b_.createOrFold<arith::ShRUIOp>(index[1], constant(llvm::Log2_64(uint64_t(p.panel))));
+    Value row = b_.createOrFold<arith::AddIOp>(b_.createOrFold<arith::MulIOp>(number, constant(p.shape[0])),
+                                               index[0]);
+    Value column = b_.createOrFold<arith::AndIOp>(index[1], constant(p.panel - 1));
+    row = b_.createOrFold<arith::MulIOp>(row, constant(p.panel));
+    return address(p.data, b_.createOrFold<arith::AddIOp>(row, column), p.element);
   }
   Value linear = index[0];
   for (size_t d = 1; d < p.shape.size(); ++d)

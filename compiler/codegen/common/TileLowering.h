@@ -74,6 +74,7 @@ protected:
     Type element;              // of values
     int64_t offset = -1;       // bytes into scratch
     layout::Swizzle swizzle{}; // of a matrix
+    int64_t panel = 0;         // elements of a row in one panel (layout::panelBytes); 0: all of them
   };
   /// A rectangle of a view: its start per view dim, and the view dim of each tile axis.
   struct Window {
@@ -178,6 +179,10 @@ protected:
   virtual LogicalResult lowerTranspose(tile::TransposeOp) = 0;
   virtual LogicalResult lowerMma(tile::MmaOp) = 0;
   virtual LogicalResult lowerConvert(tile::ConvertOp);
+  /// The elements of a conversion that has no memory (tile::kFromRegisters), while a store is lowered.
+  virtual Value evaluateConvert(tile::ConvertOp, int64_t /*lanes*/) {
+    llvm_unreachable("the target has no tiles in registers");
+  }
   virtual LogicalResult lowerPrefetch(tile::PrefetchOp) = 0;
   /// May a tile, or a buffer, be in memory in another order than row-major (tile::canSwizzle)?
   virtual bool swizzles() const { return false; }
@@ -335,11 +340,12 @@ protected:
   void assign(Value v, const Place &, Operation *at);
   Place place(Value v);
   Place bufferPlace(Value buffer);
-  static layout::Swizzle swizzleOf(const Place &);
+  /// Gives a matrix the order in which instructions read it.
+  static void swizzle(Place &, Value);
   /// A kernel's tensor or a shared buffer.
   View viewOf(Value memory);
   Window bufferWindow(Value buffer, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents);
-  LogicalResult lowerStore(tile::StoreOp);
+  virtual LogicalResult lowerStore(tile::StoreOp);
   bool storeMerged(tile::StoreOp, const Window &);
 
   // Gather.cpp

@@ -14,6 +14,21 @@ namespace {
 constexpr int64_t kBytes = 16; // of one copy
 }
 
+/// Looks at the bits of the first address and of the distances between rows.
+Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_t elements) {
+  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
+  Value first = windowAddress(w, constants(Vec<int64_t>(shape.size(), 0)));
+  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
+  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1) {
+      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(bytes));
+      bits = arith::OrIOp::create(b_, bits, distance);
+    }
+  Value low = arith::AndIOp::create(b_, bits, number(elements * bytes - 1));
+  return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
+}
+
 LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
   Place to = bufferPlace(op.getBuffer());
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
@@ -33,18 +48,7 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
     return success();
   };
   if (!isShared || shape.back() % elements || !w.isContiguous()) return copyAtOnce();
-  // The bits of the first address and of the distances between rows.
-  Value first = windowAddress(w, constants(Vec<int64_t>(shape.size(), 0)));
-  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
-  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
-  for (size_t d = 0; d + 1 < shape.size(); ++d)
-    if (shape[d] > 1) {
-      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(bytes));
-      bits = arith::OrIOp::create(b_, bits, distance);
-    }
-  Value low = arith::AndIOp::create(b_, bits, number(kBytes - 1));
-  Value isWide =
-      both(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0)), insideCondition(w));
+  Value isWide = both(isAligned(w, shape, elements), insideCondition(w));
   auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());

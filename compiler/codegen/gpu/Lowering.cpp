@@ -10,6 +10,7 @@ namespace tessera::gpu {
 namespace {
 
 constexpr int64_t kAlign = 128;
+constexpr int64_t kPanelAlign = 1024; // of tiles that instructions read (tile-plan-memory)
 
 Type pointerTo(MLIRContext *context, unsigned space) { return LLVM::LLVMPointerType::get(context, space); }
 
@@ -59,8 +60,8 @@ int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target) {
   return llvm::alignTo(words * 8, kAlign);
 }
 
-/// Buffers and tiles share one allocation, buffers first. If it does not fit, the tiles, and then the buffers
-/// too, move to the workspace.
+/// Buffers and tiles share one allocation, buffers first, then tiles, then the exchange area. If it does not
+/// fit, the tiles, and then the buffers too, move to the workspace.
 void KernelLowering::planMemory() {
   int64_t total = kernel_.getScratchBytes().value_or(0), buffers = kernel_.getSharedBytes().value_or(0);
   exchangeBytes_ = exchangeBytes(kernel_, target_);
@@ -79,6 +80,12 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
              << "is not implemented for " << name(*dtypeOfMemory(view.getElementType())) << " on " << backend_
              << " (TSR_UNIMPLEMENTED)";
   }
+  readsShared_ = kernel_
+                     .walk([](tile::MmaOp mma) {
+                       const auto row = mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
+                       return row && row->readsShared() ? WalkResult::interrupt() : WalkResult::advance();
+                     })
+                     .wasInterrupted();
   planMemory();
   hasCopies_ = target_.copiesAsync &&
                kernel_.walk([](tile::CpAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -131,15 +138,21 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
       auto bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), dynamic ? 0 : resources_.shared);
       LLVM::GlobalOp::create(b_, bytes, /*isConstant=*/false,
                              dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal, name, Attribute(),
-                             kAlign, kSharedSpace);
+                             readsShared_ ? kPanelAlign : kAlign, kSharedSpace);
     }
-    exchange_ = LLVM::AddressOfOp::create(b_, pointerTo(b_.getContext(), kSharedSpace), name);
-    buffers_ = scratch_ = address(exchange_, constant(exchangeBytes_), b_.getI8Type());
+    buffers_ = scratch_ = LLVM::AddressOfOp::create(b_, pointerTo(b_.getContext(), kSharedSpace), name);
+    exchange_ = address(buffers_, constant(sharedTiles_), b_.getI8Type());
   }
   if (!resources_.workspace) return;
   Value offset = arith::MulIOp::create(b_, programId_, constant(resources_.workspace));
   scratch_ = address(workspace, offset, b_.getI8Type());
   if (!sharedTiles_) buffers_ = scratch_;
+}
+
+/// What the threads have written before a barrier may be read by products after it.
+void KernelLowering::lowerBarrier() {
+  if (readsShared_) vendor_.emitSharedFence(b_);
+  mlir::gpu::BarrierOp::create(b_);
 }
 
 // ---- Once for the program

@@ -42,7 +42,7 @@ private:
   Value onceValue(llvm::function_ref<Value()> effect) override;
   bool mayChange(const View &) override;
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
-  void lowerBarrier() override { mlir::gpu::BarrierOp::create(b_); }
+  void lowerBarrier() override;
   /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
   bool swizzles() const override { return true; }
@@ -86,6 +86,10 @@ private:
 
   // Registers.cpp: tiles in registers
   LogicalResult lowerConvert(tile::ConvertOp) override;
+  Value evaluateConvert(tile::ConvertOp, int64_t lanes) override;
+  LogicalResult lowerStore(tile::StoreOp) override;
+  /// i1: vectors of `elements` elements, which divide the tile's rows, are aligned in the tensor.
+  Value isAligned(const Window &, llvm::ArrayRef<int64_t> shape, int64_t elements);
   /// The sum (xor) of the images of the bits that are set in the thread's number.
   Value threadPart(llvm::ArrayRef<int64_t> images);
   /// The same per axis of a tile: the index of register 0.
@@ -100,14 +104,23 @@ private:
   // MatrixProducts.cpp: products by matrix instructions
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
   struct OperandLoader;
+  void keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, Indices before, Vec<Value> &after);
+
+  // WarpgroupProducts.cpp: products whose operands the instruction reads in shared memory
+  LogicalResult lowerWarpgroupProduct(tile::MmaOp, const layout::Fragment &);
+  struct SharedOperand;
 
   const Vendor &vendor_;
   const Architecture &target_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
-  bool hasCopies_ = false; // the kernel has asynchronous copies
-  Value thread_;           // i32
-  Value exchange_;         // pointer to shared memory
+  bool hasCopies_ = false;   // the kernel has asynchronous copies
+  bool readsShared_ = false; // it has products of lowerWarpgroupProduct
+  // While a tile in registers is stored: the register that is next, and the elements of conversions.
+  int64_t storedRegister_ = 0;
+  llvm::DenseMap<mlir::Operation *, Vec<Value>> stored_;
+  Value thread_;   // i32
+  Value exchange_; // pointer to shared memory
   mlir::scf::ForOp lanes_;
 };
 

@@ -76,6 +76,19 @@ struct KernelLowering::OperandLoader {
   }
 };
 
+/// Zeros past an operand's end times infinities would be NaNs, so those elements keep the accumulator's
+/// value.
+void KernelLowering::keepPastLimits(tile::MmaOp op, const layout::TileLayout &sums, Indices before,
+                                    Vec<Value> &after) {
+  Vec<Value> thread = threadIndex(sums);
+  for (int64_t r = 0; r < sums.registers(); ++r) {
+    Vec<Value> at = registerIndex(sums, thread, r);
+    Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
+    Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
+    after[r] = arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
+  }
+}
+
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   Place a = operand(op.getA()), b = operand(op.getB());
@@ -133,17 +146,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     scf::YieldOp::create(b_, step(loop.getInductionVar(), loop.getRegionIterArgs()));
   }
   Vec<Value> after(loop.getResults());
-  if (!op.getLimits().empty()) {
-    // Zeros past an operand's end times infinities would be NaNs, so those elements keep the accumulator's
-    // value.
-    Vec<Value> thread = threadIndex(sums);
-    for (int64_t r = 0; r < sums.registers(); ++r) {
-      Vec<Value> at = registerIndex(sums, thread, r);
-      Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
-      Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
-      after[r] = arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
-    }
-  }
+  if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
   bindElements(op.getResult(), after);
   lowerBarrier(); // the operands may be overwritten
   return success();

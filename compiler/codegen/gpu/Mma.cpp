@@ -11,7 +11,8 @@ using namespace mlir;
 namespace tessera::gpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
-  if (const layout::Fragment *row = op.getFragment()->getRow()) return lowerProduct(op, *row);
+  if (const auto row = op.getFragment()->getRow())
+    return row->readsShared() ? lowerWarpgroupProduct(op, *row) : lowerProduct(op, *row);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   if (a.element != element || b.element != element ||

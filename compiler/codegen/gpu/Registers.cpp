@@ -79,7 +79,77 @@ void KernelLowering::bindElements(Value tile, ValueRange elements) {
   registers_[tile] = vectors;
 }
 
+Value KernelLowering::evaluateConvert(tile::ConvertOp op, int64_t lanes) {
+  const Vec<Value> &elements = stored_.find(op)->second;
+  if (!lanes) return elements[size_t(storedRegister_)];
+  return vector::FromElementsOp::create(b_, vectorOf(tile::tileType(op.getResult()).getElementType(), lanes),
+                                        ValueRange(elements).slice(size_t(storedRegister_), size_t(lanes)));
+}
+
+/// A tile in registers is stored from them: pairs of neighbours in memory at once where they are aligned.
+LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+  stored_.clear();
+  std::function<void(Value)> collect = [&](Value v) {
+    Operation *from = v.getDefiningOp();
+    if (!tile::isTile(v) || tile::inMemory(v) || !from) return;
+    if (auto convert = dyn_cast<tile::ConvertOp>(from)) {
+      if (!stored_.contains(convert)) stored_[convert] = elementsOf(convert.getInput());
+      return;
+    }
+    for (Value operand : from->getOperands())
+      collect(operand);
+  };
+  collect(op.getValue());
+  if (stored_.empty()) return TileLowering::lowerStore(op);
+  auto convert = cast<tile::ConvertOp>(stored_.begin()->first);
+  const layout::TileLayout &layout =
+      cast<tile::LayoutAttr>(tile::tileType(convert.getInput()).getEncoding()).getValue();
+  if (!isOnThreads(layout)) return notImplemented(op);
+  Vec<Value> roots = {op.getValue()};
+  if (op.getFlags()) roots.push_back(op.getFlags());
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  const auto shape = tile::tileType(op.getValue()).getShape();
+  Value inside = both(insideCondition(w), insideCondition(roots));
+  if (!op.getLower().empty())
+    inside = both(inside, boundsFull(op.getLower(), op.getUpper(), constants(shape)));
+  Vec<Value> thread = threadIndex(layout);
+  auto emit = [&](int64_t lanes, Mode mode) {
+    for (int64_t r = 0; r < layout.registers(); r += std::max<int64_t>(lanes, 1)) {
+      storedRegister_ = r;
+      Vec<Value> at = registerIndex(layout, thread, r);
+      Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
+      Value v = evaluate(op.getValue(), at, lanes, mode);
+      if (lanes && !flags) // aligned
+        LLVM::StoreOp::create(b_, v, windowAddress(w, at),
+                              unsigned(lanes * w.view.element.getIntOrFloatBitWidth() / 8));
+      else
+        storeWindow(w, v, at, mode, op.getLower(), op.getUpper(), flags);
+    }
+  };
+  const size_t last = layout.unit.rank() - 1;
+  const bool hasPairs = !layout.reg.empty() && layout.reg[0] == layout::Bits(1) << layout.unit.shift(last) &&
+                        w.isContiguous() && !op.getFlags() && !w.view.element.isInteger(1) &&
+                        !isPacked(w.view.element);
+  if (!hasPairs) {
+    emit(0, {false});
+    return success();
+  }
+  Value isWide = both(isAligned(w, shape, 2), inside);
+  auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(&branch.getThenRegion().front());
+  emit(2, {true});
+  b_.setInsertionPointToStart(&branch.getElseRegion().front());
+  emit(0, {false});
+  return success();
+}
+
 LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
+  if (op->hasAttr(tile::kFromRegisters)) { // lowerStore
+    if (tile::isStoredFromRegisters(op)) return success();
+    return op.emitOpError() << "has " << tile::kFromRegisters
+                            << " but a use that is no store of its registers";
+  }
   auto layoutOf = [](Value v) { return dyn_cast_or_null<tile::LayoutAttr>(tile::tileType(v).getEncoding()); };
   auto from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
   auto isPlain = [&](Value v) { return !tile::tileType(v).getEncoding(); };

@@ -37,6 +37,44 @@ public:
                                                      mlir::ValueRange c) const {
     llvm_unreachable("the vendor has no matrix instructions");
   }
+  /// Of a matrix in shared memory as an instruction reads it: its descriptor (i64), and whether the
+  /// instruction finds it transposed, with rows along k.
+  struct SharedMatrix {
+    mlir::Value descriptor;
+    bool isAlongK; // neighbours in memory are neighbours along k
+  };
+  // If the row has instructions that read operands in shared memory (Fragment::readsShared), which the warps
+  // of a group execute together and beside other work:
+  /// Emits the descriptor of a matrix at `address`, a pointer to shared memory, in panels of `panelBytes`.
+  /// Rows of a panel are in groups of 8, `groupBytes` apart; panels that one instruction reads are
+  /// `panelStep` bytes apart.
+  virtual mlir::Value emitDescriptor(mlir::ImplicitLocOpBuilder &, mlir::Value address, int64_t panelBytes,
+                                     int64_t panelStep, int64_t groupBytes) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  /// Emits the start of C += A * B, where C is a struct of what one lane holds, and returns the new one. It
+  /// may be used by further products at once, by anything else after emitProductWait.
+  virtual mlir::Value emitSharedProduct(mlir::ImplicitLocOpBuilder &, const layout::Fragment &, DType,
+                                        SharedMatrix, SharedMatrix, mlir::Value) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  /// Emits what goes before the first of several products; what ends a group of them; and a wait for all
+  /// groups but the last `pending`.
+  virtual void emitProductFence(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  virtual void emitProductCommit(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  virtual void emitProductWait(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  /// Emits what makes the thread's stores to shared memory visible to such products after the next barrier.
+  virtual void emitSharedFence(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  /// Returns an i32 that all lanes of a warp have in common as a value that the compiler knows to be so.
+  virtual mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &, mlir::Value value) const { return value; }
   /// Emits the load of `count` (1, 2 or 4) matrices of 8 x 8 elements of 16 bits from shared memory, if the
   /// row of the architecture has it (loadsMatrices). Lane 8 * i + r has the address of row r of matrix i. Of
   /// each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l / 4 if

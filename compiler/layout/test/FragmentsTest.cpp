@@ -3,6 +3,7 @@
 // cl_intel_subgroup_matrix_multiply_accumulate.
 #include "compiler/layout/Fragments.h"
 #include "compiler/layout/Conversion.h"
+#include "compiler/layout/Products.h"
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
@@ -161,6 +162,39 @@ TEST(Fragments, OfWgmmaReachAnyWidth) {
         for (int i = 0; i < n / 2; ++i)
           ASSERT_EQ(c.at(i, l, w), ofWgmma16(i, l, w)) << "n = " << n;
   }
+}
+
+/// The widths that a product may choose are the same rows of registers.
+TEST(Fragments, OfWgmmaHaveWiderForms) {
+  const Fragment &f = *findFragment("wgmma.m64n8k16");
+  EXPECT_TRUE(f.readsShared());
+  EXPECT_FALSE(findFragment("mma.m16n8k16")->readsShared());
+  for (int n = 8; n <= 256; n += 8) {
+    const TileLayout c = f.ofColumns(n).layout(Operand::C);
+    ASSERT_EQ(c.registers(), n / 2);
+    for (int w = 0; w < 4; ++w)
+      for (int l = 0; l < 32; ++l)
+        for (int i = 0; i < n / 2; ++i)
+          ASSERT_EQ(c.at(i, l, w), ofWgmma16(i, l, w)) << "n = " << n;
+  }
+}
+
+/// A panel is a matrix of its own, swizzled as the hardware swizzles addresses.
+TEST(Products, PanelsAreSwizzledByAddress) {
+  for (int64_t rowBytes : {32, 64, 96, 128, 192, 256, 352, 512}) {
+    const int64_t bytes = panelBytes(rowBytes);
+    ASSERT_GE(bytes, 32);
+    ASSERT_EQ(rowBytes % bytes, 0);
+    const Swizzle swizzle = swizzleOf(bytes);
+    for (int64_t row = 0; row < 32; ++row)
+      for (int64_t chunk = 0; chunk < bytes / 16; ++chunk) {
+        const int64_t address = row * bytes + chunk * 16;
+        const int64_t own = row * bytes + (chunk ^ (row / swizzle.rows % swizzle.chunks)) * 16;
+        EXPECT_EQ(own, address ^ (address >> 3 & (bytes - 16) & 0x70));
+      }
+  }
+  EXPECT_EQ(panelBytes(48), 0);
+  EXPECT_EQ(panelBytes(0), 0);
 }
 
 /// A second product takes the first one's result without moving data between lanes.

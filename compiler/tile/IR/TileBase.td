@@ -26,6 +26,7 @@ def Tile_Dialect : Dialect {
     | --- | --- | --- |
     | `tile.lanes` | `scf.for` | the loop over the lanes of one program |
     | `tile.materialize` | operations with tile results | the results get memory of their own (`tile-fuse`) |
+    | `tile.from_registers` | `tile.convert` | the result has no memory: stores take its elements from the registers (`tile-fuse`) |
     | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
     | `tile.strided` | `tile.mma` | the elements of `a` are read one by one where they are, so that `trans_a` costs nothing (`tile-transpose-products`) |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
@@ -35,7 +36,8 @@ def Tile_Dialect : Dialect {
     | `tile.variants` | kernels | the bodies among which a launch chooses: dictionaries with the parts of `launch.variants` of the kernel metadata |
   }];
   let discardableAttrs = (ins
-    "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
+    "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::UnitAttr":$from_registers,
+    "::mlir::DenseI64ArrayAttr":$scratch,
     "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
     "::mlir::UnitAttr":$strided);
   let hasOperationAttrVerify = 1;
@@ -135,7 +137,8 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
     `#tile.fragment<6x64x1>`: rows x columns x depth of a micro-kernel.
 
     `#tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>`: of a matrix instruction, a row of the table in
-    docs/layouts.md, and how many warps divide the rows and the columns of the product.
+    docs/layouts.md, and how many warps divide the rows and the columns of the product. An instruction of several
+    warps may have more columns than its row, in multiples of them.
   }];
   let parameters = (ins "int64_t":$m, "int64_t":$n, "int64_t":$k, OptionalParameter<"::mlir::StringAttr">:$instruction,
                         OptionalArrayRefParameter<"int64_t">:$warps);
@@ -147,8 +150,8 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   let extraClassDeclaration = [{
     /// "6x64x1", the spelling of the kernel metadata.
     std::string str() const;
-    /// The instruction's row of the table, or null.
-    const ::tessera::layout::Fragment *getRow() const;
+    /// The instruction, with the fragment's number of columns; nullopt for a block of multiply-adds.
+    std::optional<::tessera::layout::Fragment> getRow() const;
     ::tessera::layout::WarpGrid getWarpGrid() const { return {getWarps()[0], getWarps()[1]}; }
   }];
 }

@@ -159,7 +159,7 @@ static Attribute encodingOf(Value v) {
 /// The layouts of operands and accumulator are those of the fragment's instruction.
 static LogicalResult verifyLayouts(MmaOp op, std::optional<DType> operands, std::optional<DType> sum,
                                    std::array<int64_t, 3> mnk) {
-  const layout::Fragment *row = op.getFragment() ? op.getFragment()->getRow() : nullptr;
+  const std::optional<layout::Fragment> row = op.getFragment() ? op.getFragment()->getRow() : std::nullopt;
   if (!row) {
     if (encodingOf(op.getA()) || encodingOf(op.getB()) || encodingOf(op.getAcc()))
       return op.emitOpError() << "has layouts but no fragment with an instruction";

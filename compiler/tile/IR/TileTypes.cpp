@@ -164,9 +164,10 @@ LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   return success();
 }
 
-const layout::Fragment *FragmentAttr::getRow() const {
-  if (!getInstruction()) return nullptr;
-  return layout::findFragment({getInstruction().data(), getInstruction().size()});
+std::optional<layout::Fragment> FragmentAttr::getRow() const {
+  if (!getInstruction()) return std::nullopt;
+  return layout::findFragment({getInstruction().data(), getInstruction().size()})
+      ->ofColumns(static_cast<int>(getN()));
 }
 
 Attribute OrderAttr::parse(AsmParser &p, Type) {

@@ -9,6 +9,7 @@
 //
 // It runs before tile-vectorize, which gives the other products register blocks of multiply-adds, and before
 // tile-fuse and tile-plan-memory, so that tiles in registers get no memory. A fragment in the text is kept.
+#include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <set>
 
 namespace tessera {
@@ -133,26 +135,57 @@ private:
   FragmentAttr choose(MmaOp mma, DType dtype) {
     auto result = tileType(mma.getResult());
     const std::array<int64_t, 3> mnk = extentsOf(mma);
-    for (const auto &[row, dtypes] : rows_)
-      if (llvm::is_contained(dtypes, dtype) &&
-          parseDType(row->accumulator) == dtypeOfMemory(result.getElementType()) &&
-          mnk[0] * mnk[1] <= kMostSums * warps * row->layout(layout::Operand::C).lanes())
-        if (std::optional<layout::WarpGrid> grid = divide(*row, mnk))
-          return FragmentAttr::get(&getContext(), row->m, row->n, row->k,
-                                   StringAttr::get(&getContext(), row->name), {grid->m, grid->n});
+    for (const auto &[row, dtypes] : rows_) {
+      if (!llvm::is_contained(dtypes, dtype) ||
+          parseDType(row->accumulator) != dtypeOfMemory(result.getElementType()) ||
+          mnk[0] * mnk[1] > kMostSums * warps * row->layout(layout::Operand::C).lanes())
+        continue;
+      FragmentAttr best;
+      int64_t fewest = 0;
+      for (int64_t m = row->warps(); m <= warps; m *= 2) {
+        const layout::WarpGrid grid = {m, warps / m};
+        const auto [columns, reads] = row->readsShared()
+                                          ? wideProduct(mma, *row, grid, dtype, mnk)
+                                          : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
+        if (!columns || layout::paddedProduct(row->ofColumns(int(columns)), grid, mnk) != mnk) continue;
+        if (best && reads >= fewest) continue;
+        best = FragmentAttr::get(&getContext(), row->m, columns, row->k,
+                                 StringAttr::get(&getContext(), row->name), {grid.m, grid.n});
+        fewest = reads;
+      }
+      if (best && (!row->readsShared() || canReadShared(mma, best, dtype))) return best;
+    }
     return {};
   }
 
-  /// Returns the grid of all warps that divides the product and reads the fewest elements per warp.
-  std::optional<layout::WarpGrid> divide(const layout::Fragment &row, std::array<int64_t, 3> mnk) {
-    std::optional<layout::WarpGrid> best;
-    auto reads = [&](layout::WarpGrid g) { return mnk[0] / g.m + mnk[1] / g.n; };
-    for (int64_t m = row.warps(); m <= warps; m *= 2) {
-      const layout::WarpGrid grid = {m, warps / m};
-      if (layout::paddedProduct(row, grid, mnk) != mnk) continue;
-      if (!best || reads(grid) < reads(*best)) best = grid;
+  /// Returns the most columns that an instruction which reads its operands in shared memory can have in this
+  /// product (0: none can compute it), and the elements that the instructions of a group of warps then read.
+  static std::pair<int64_t, int64_t> wideProduct(MmaOp mma, const layout::Fragment &row,
+                                                 layout::WarpGrid grid, DType dtype,
+                                                 std::array<int64_t, 3> mnk) {
+    const int64_t bytes = info(dtype).bits / 8;
+    const int64_t panelA = layout::panelBytes(bytes * mnk[mma.getTransA() ? 0 : 2]),
+                  panelB = layout::panelBytes(bytes * mnk[mma.getTransB() ? 2 : 1]);
+    if (!panelA || !panelB || mnk[1] % (grid.n * row.n)) return {0, 0};
+    const int64_t ofGroup = mnk[1] / grid.n;
+    for (int64_t across = llvm::divideCeil(ofGroup, 256); across * row.n <= ofGroup; ++across) {
+      const int64_t columns = ofGroup / across, width = columns * bytes;
+      // Parts of a tile whose extent is not a power of two would alternate (TileLayout).
+      const bool isWhole = columns == mnk[1] || llvm::isPowerOf2_64(uint64_t(columns));
+      const bool endsWithPanel = mma.getTransB() || width % panelB == 0 || panelB % width == 0;
+      if (ofGroup % across == 0 && columns % row.n == 0 && isWhole && endsWithPanel)
+        return {columns, mnk[0] / (row.m * grid.m / row.warps()) * across * (row.m + columns)};
     }
-    return best;
+    return {0, 0};
+  }
+
+  /// Are the factors matrices in memory whose order can be the instruction's?
+  static bool canReadShared(MmaOp mma, FragmentAttr fragment, DType dtype) {
+    if (dtypeOfOperand(mma) != dtype) return true; // they will be results of casts
+    mma.setFragmentAttr(fragment);
+    const bool can = canSwizzle(mma.getA()) && canSwizzle(mma.getB());
+    mma.removeFragmentAttr();
+    return can;
   }
 
   static Value convert(OpBuilder &b, Value v, Type type) { return ConvertOp::create(b, v.getLoc(), type, v); }
@@ -164,6 +197,17 @@ private:
     if (!loop || !arg.hasOneUse() || mma->getBlock() != loop.getBody()) return {};
     Value next = loop.getBody()->getTerminator()->getOperand(arg.getArgNumber() - loop.getNumInductionVars());
     return next == mma.getResult() ? loop : scf::ForOp();
+  }
+
+  /// Are elements of the sum past the limits never used: is each use a store of what is before them?
+  static bool isCutTo(Value v, ValueRange limits) {
+    return llvm::all_of(v.getUsers(), [&](Operation *user) {
+      if (auto store = dyn_cast<StoreOp>(user))
+        return store.getValue() == v && store.getUpper().size() == 2 && store.getUpper()[0] == limits[0] &&
+               store.getUpper()[1] == limits[1];
+      return isElementwise(user) && tileType(user->getResult(0)).getShape() == tileType(v).getShape() &&
+             isCutTo(user->getResult(0), limits);
+    });
   }
 
   static void assign(MmaOp mma, FragmentAttr fragment) {
@@ -185,6 +229,11 @@ private:
       });
     };
     scf::ForOp loop = loopOfSum(mma);
+    if (!mma.getLimits().empty()) {
+      auto arg = dyn_cast<BlockArgument>(mma.getAcc());
+      Value sum = loop ? loop.getResult(arg.getArgNumber() - loop.getNumInductionVars()) : mma.getResult();
+      if (isCutTo(sum, mma.getLimits())) mma.getLimitsMutable().clear();
+    }
     if (!loop) {
       mma.getAccMutable().assign(convert(b, mma.getAcc(), type));
       return inMemoryAfter(mma.getResult(), nullptr);

@@ -22,9 +22,13 @@ using namespace tessera::tile;
 namespace {
 
 constexpr int64_t kAlign = 64; // one cache line, one AVX-512 vector
+/// The swizzle of panels repeats after so many bytes, which instructions that read them count from address 0.
+constexpr int64_t kPanelAlign = 1024;
+
+int64_t alignOf(Value v) { return isReadShared(v) ? kPanelAlign : kAlign; }
 
 struct Slot {
-  int64_t begin, end, bytes, offset = -1;
+  int64_t begin, end, bytes, align, offset = -1;
 };
 
 class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
@@ -65,7 +69,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     Builder b(&getContext());
     kernel.walk([&](AllocSharedOp alloc) {
       auto type = cast<BufferType>(alloc.getResult().getType());
-      int64_t align = std::max<int64_t>(kAlign, alloc.getAlign());
+      int64_t align = std::max<int64_t>(alignOf(alloc.getResult()), alloc.getAlign());
       used = llvm::alignTo(used, align);
       alloc.setOffsetAttr(b.getI64IntegerAttr(used));
       used += type.getNumElements() * tessera::storageBytes(type.getElementType());
@@ -109,8 +113,8 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     }
   }
 
-  int newSlot(int64_t begin, int64_t end, int64_t bytes) {
-    slots_.push_back({begin, end, bytes});
+  int newSlot(int64_t begin, int64_t end, int64_t bytes, int64_t align = kAlign) {
+    slots_.push_back({begin, end, bytes, align});
     return static_cast<int>(slots_.size()) - 1;
   }
 
@@ -134,7 +138,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
         for (Value result : op.getResults())
           if (inMemory(result)) {
             int64_t end = std::max(lastRead_.lookup(result), endPosition_[&op]);
-            slotOf_[result] = newSlot(position_[&op], end, bytesOf(result));
+            slotOf_[result] = newSlot(position_[&op], end, bytesOf(result), alignOf(result));
           }
       }
       for (Region &region : op.getRegions())
@@ -203,10 +207,10 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     std::vector<Slot *> alive; // by offset
     for (Slot *slot : order) {
       llvm::erase_if(alive, [&](Slot *other) { return other->end < slot->begin; });
-      int64_t offset = base;
+      int64_t offset = llvm::alignTo(base, slot->align);
       auto after = alive.begin();
       for (; after != alive.end() && offset + slot->bytes > (*after)->offset; ++after)
-        offset = std::max<int64_t>(offset, llvm::alignTo((*after)->offset + (*after)->bytes, kAlign));
+        offset = std::max<int64_t>(offset, llvm::alignTo((*after)->offset + (*after)->bytes, slot->align));
       slot->offset = offset;
       alive.insert(after, slot);
       total = std::max<int64_t>(total, llvm::alignTo(offset + slot->bytes, kAlign));

@@ -55,6 +55,12 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 /// it a matrix that is written as a whole, and a factor of a product by a matrix instruction? A tile has no
 /// other use; a buffer may also be read as a whole.
 bool canSwizzle(mlir::Value);
+/// Is it a factor of a product whose instruction reads it in shared memory (layout::panelBytes)?
+bool isReadShared(mlir::Value);
+/// Is the result of a `tile.convert` from registers stored where it is: is each use, through elementwise
+/// operations that are computed on the fly, a store that takes all of its registers from one layout? tile-fuse
+/// marks such a conversion (kFromRegisters).
+bool isStoredFromRegisters(ConvertOp);
 
 /// Is the value in memory of its own after `tile-fuse`? One in registers is not.
 bool inMemory(mlir::Value v);

@@ -4,8 +4,10 @@
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/CoordinateOp.h"
 #include "compiler/codegen/gpu/Vendor.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "plugins/ptx/Architectures.h"
 #include "llvm/Support/TargetSelect.h"
@@ -66,6 +68,49 @@ public:
     return elements;
   }
 
+  /// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate": addresses and distances count 16
+  /// bytes.
+  Value emitDescriptor(ImplicitLocOpBuilder &b, Value address, int64_t panelBytes, int64_t panelStep,
+                       int64_t groupBytes) const override {
+    const uint64_t swizzle = panelBytes == 128 ? 1 : panelBytes == 64 ? 2 : 3;
+    const uint64_t fixed =
+        uint64_t(panelStep / 16 & 0x3fff) << 16 | uint64_t(groupBytes / 16) << 32 | swizzle << 62;
+    auto constant = [&](Type type, uint64_t value) -> Value {
+      return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, int64_t(value)));
+    };
+    Type word = b.getI32Type(), both = b.getI64Type();
+    Value bits = LLVM::PtrToIntOp::create(b, word, address);
+    bits = LLVM::AndOp::create(b, bits, constant(word, 0x3ffff));
+    bits = LLVM::LShrOp::create(b, bits, constant(word, 4));
+    return LLVM::OrOp::create(b, LLVM::ZExtOp::create(b, both, bits), constant(both, fixed));
+  }
+
+  Value emitSharedProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, SharedMatrix x,
+                          SharedMatrix y, Value sums) const override {
+    using NVVM::MMALayout;
+    MLIRContext *context = b.getContext();
+    const auto factor = dtype == DType::BF16 ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+    return NVVM::WgmmaMmaAsyncOp::create(
+        b, sums.getType(), sums, x.descriptor, y.descriptor, NVVM::MMAShapeAttr::get(context, f.m, f.n, f.k),
+        factor, factor, NVVM::WGMMATypes::f32, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
+        NVVM::WGMMAScaleIn::one, x.isAlongK ? MMALayout::row : MMALayout::col,
+        y.isAlongK ? MMALayout::col : MMALayout::row, NVVM::MMAIntOverflowAttr());
+  }
+  void emitProductFence(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaFenceAlignedOp::create(b); }
+  void emitProductCommit(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
+  void emitProductWait(ImplicitLocOpBuilder &b, int64_t pending) const override {
+    NVVM::WgmmaWaitGroupSyncOp::create(b, uint64_t(pending));
+  }
+  void emitSharedFence(ImplicitLocOpBuilder &b) const override {
+    NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared,
+                               NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+  }
+  Value emitUniform(ImplicitLocOpBuilder &b, Value value) const override {
+    auto constant = [&](int32_t v) -> Value { return LLVM::ConstantOp::create(b, b.getI32Type(), v); };
+    return NVVM::ShflOp::create(b, b.getI32Type(), constant(-1), value, constant(0), constant(31),
+                                NVVM::ShflKind::idx, UnitAttr());
+  }
+
   SmallVector<Value> emitLoadMatrix(ImplicitLocOpBuilder &b, Value address, int count,
                                     bool transposed) const override {
     Type word = b.getI32Type(), all = word;
@@ -97,6 +142,11 @@ public:
 
   Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {
     initializeOnce();
+    // Instructions without an intrinsic become inline PTX. Target IR, which the emulator executes, has their
+    // operations.
+    PassManager passes(module.getContext());
+    passes.addPass(createConvertNVVMToLLVMPass());
+    if (failed(passes.run(module))) return Error{"E_BACKEND", "NVVM operations do not convert to LLVM", ""};
     emit::LlvmTarget llvmTarget{triple().str(), std::string(target.name), std::string(target.features)};
     return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
   }

@@ -30,7 +30,9 @@ CudaAddress address(const void *p) { return reinterpret_cast<CudaAddress>(p); }
 const GpuArchitecture *architectureFor(int major, int minor, int driver) {
   const GpuArchitecture *best = nullptr;
   for (const GpuArchitecture &row : kArchitectures) {
-    if (std::atoi(row.name.data() + 3) > major * 10 + minor) break;
+    const int own = major * 10 + minor, wanted = std::atoi(row.name.data() + 3);
+    if (wanted > own) break;
+    if (row.name.ends_with('a') && wanted != own) continue; // code of "sm_90a" is for 9.0 alone
     if (!best || driver >= driverFor(row)) best = &row;
   }
   return best;

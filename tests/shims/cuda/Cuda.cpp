@@ -16,7 +16,7 @@ GpuArchitecture deviceRow() {
   row.name = "sm_80", row.threads = 256, row.warpSize = 32, row.staticShared = 48 << 10,
   row.maxShared = 163 << 10;
   row.floatAtomicAdd = true;
-  if (arch == "sm_90") row.name = "sm_90", row.maxShared = 227 << 10;
+  if (arch.starts_with("sm_90")) row.name = "sm_90", row.maxShared = 227 << 10;
   if (arch == "sm_86") row.name = "sm_86", row.maxShared = 99 << 10;
   if (arch == "sm_75") row.name = "sm_75", row.maxShared = 64 << 10;
   return row;

@@ -35,10 +35,10 @@ TEST(CudaArchitecture, IsTheNewestThatDeviceAndDriverTake) {
   };
   EXPECT_EQ(name(8, 0, 12040), "sm_80");
   EXPECT_EQ(name(8, 9, 13000), "sm_80");
-  EXPECT_EQ(name(9, 0, 12040), "sm_90");
-  EXPECT_EQ(name(9, 0, 12030), "sm_80"); // which does not read PTX 8.4
-  EXPECT_EQ(name(9, 0, 11080), "sm_80"); // nor 8.1: loading shows the driver's reason
-  EXPECT_EQ(name(12, 0, 13000), "sm_90");
+  EXPECT_EQ(name(9, 0, 12040), "sm_90a");
+  EXPECT_EQ(name(9, 0, 12030), "sm_80");  // which does not read PTX 8.4
+  EXPECT_EQ(name(9, 0, 11080), "sm_80");  // nor 8.1: loading shows the driver's reason
+  EXPECT_EQ(name(12, 0, 13000), "sm_90"); // sm_90a is for 9.0 alone
   EXPECT_FALSE(ptx::architectureFor(7, 5, 12040));
 }
 

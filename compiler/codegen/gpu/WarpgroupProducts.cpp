@@ -1,0 +1,127 @@
+// Products by instructions that a group of warps executes together, with operands in shared memory and sums
+// in registers. They run beside other work until they are awaited.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/layout/Products.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+/// Where the parts of one operand are that instructions read.
+struct KernelLowering::SharedOperand {
+  KernelLowering &lowering;
+  Place place;
+  bool isAlongK; // neighbours in memory are neighbours along k
+  int64_t bytes; // of an element
+  Value first;   // descriptor of the group's first row (or column) at k = 0
+
+  SharedOperand(KernelLowering &l, Place p, bool alongK, Value start)
+      : lowering(l), place(std::move(p)), isAlongK(alongK),
+        bytes(target::inMemoryElement(place.element).getIntOrFloatBitWidth() / 8) {
+    ImplicitLocOpBuilder &b = l.b_;
+    Value zero = l.constant(0);
+    Value address = l.placeAddress({place.data, place.shape, place.element, place.offset, {}, place.panel},
+                                   isAlongK ? Vec<Value>{start, zero} : Vec<Value>{zero, start});
+    const int64_t panelBytes = place.panel * bytes;
+    first = l.vendor_.emitDescriptor(b, address, panelBytes, place.shape[0] * panelBytes, 8 * panelBytes);
+  }
+
+  /// Returns the matrix `offset` rows (or columns) and `k` elements from the first one. Constant distances in
+  /// the order without swizzle, which permutes the bits of addresses, are distances of descriptors.
+  Vendor::SharedMatrix at(int64_t offset, int64_t k) {
+    const int64_t row = isAlongK ? offset : k, column = isAlongK ? k : offset;
+    const int64_t distance =
+        ((column / place.panel * place.shape[0] + row) * place.panel + column % place.panel) * bytes;
+    ImplicitLocOpBuilder &b = lowering.b_;
+    Value step = arith::ConstantOp::create(b, b.getI64IntegerAttr(distance / 16));
+    return {distance ? arith::AddIOp::create(b, first, step).getResult() : first, isAlongK};
+  }
+};
+
+LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout::Fragment &f) {
+  auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
+  Place a = operand(op.getA()), b = operand(op.getB());
+  auto isShared = [](const Place &p) {
+    return cast<LLVM::LLVMPointerType>(p.data.getType()).getAddressSpace() == kSharedSpace;
+  };
+  const DType dtype = *dtypeOfMemory(a.element);
+  if (!isShared(a) || !isShared(b))
+    return op.emitOpError() << "of " << name(dtype) << " by " << f.name
+                            << " has operands that do not fit in the " << target_.maxShared
+                            << " bytes of shared memory of " << backend_ << ":" << target_.name
+                            << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
+  if (llvm::none_of(target_.products, [&](const MatrixProduct &row) {
+        return row.instruction == f.name && hasWord(row.dtypes, name(dtype));
+      }))
+    return op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on "
+                            << backend_ << ":" << target_.name << " (TSR_UNIMPLEMENTED)";
+  const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
+  auto type = tile::tileType(op.getResult());
+  const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  const int64_t depth = a.shape[op.getTransA() ? 0 : 1];
+  if (!isOnThreads(sums) || !a.panel || !b.panel) return notImplemented(op);
+
+  // The group's first row and column: bits of the warp's number above those of the instruction's own warps.
+  const size_t own = llvm::Log2_64(uint64_t(f.warps()));
+  Value warp = vendor_.emitUniform(
+      b_, arith::ShRUIOp::create(b_, thread_, i32(llvm::Log2_64(uint64_t(target_.warpSize)))));
+  auto ofGroup = [&](size_t axis) -> Value {
+    Value sum = i32(0);
+    for (size_t i = own; i < sums.warp.size(); ++i) {
+      Value bit = arith::AndIOp::create(b_, arith::ShRUIOp::create(b_, warp, i32(int64_t(i))), i32(1));
+      Value part = b_.createOrFold<arith::MulIOp>(bit, i32(sums.unit.onAxis(sums.warp[i], axis)));
+      sum = b_.createOrFold<arith::AddIOp>(sum, part);
+    }
+    return b_.createOrFold<arith::IndexCastUIOp>(b_.getIndexType(), sum);
+  };
+  SharedOperand left(*this, a, !op.getTransA(), ofGroup(0)), right(*this, b, op.getTransB(), ofGroup(1));
+
+  // The registers of each instruction, by the places of their elements.
+  const int64_t rows = f.m * (grid.m / f.warps()), columns = f.n * grid.n;
+  const int64_t down = type.getDimSize(0) / rows, across = type.getDimSize(1) / columns;
+  std::map<std::vector<int64_t>, int64_t> registerAt;
+  for (int64_t r = 0; r < sums.registers(); ++r)
+    registerAt[sums.at(r, 0, 0)] = r;
+  const layout::TileLayout one = f.layout(layout::Operand::C);
+  auto registersOf = [&](int64_t i, int64_t j) {
+    Vec<int64_t> numbers;
+    for (int64_t r = 0; r < one.registers(); ++r) {
+      std::vector<int64_t> at = one.at(r, 0, 0);
+      at[0] += i * rows, at[1] += j * columns;
+      numbers.push_back(registerAt.at(at));
+    }
+    return numbers;
+  };
+
+  Vec<Value> before = elementsOf(op.getAcc()), after = before;
+  auto structType = LLVM::LLVMStructType::getLiteral(
+      b_.getContext(), Vec<Type>(size_t(one.registers()), target::registerElement(type.getElementType())));
+  vendor_.emitProductFence(b_);
+  Vec<std::pair<Vec<int64_t>, Value>> results;
+  for (int64_t i = 0; i < down; ++i)
+    for (int64_t j = 0; j < across; ++j) {
+      Vec<int64_t> numbers = registersOf(i, j);
+      Value sum = LLVM::UndefOp::create(b_, structType);
+      for (auto [position, number] : llvm::enumerate(numbers))
+        sum = LLVM::InsertValueOp::create(b_, sum, before[size_t(number)], int64_t(position));
+      for (int64_t k = 0; k < depth; k += f.k)
+        sum = vendor_.emitSharedProduct(b_, f, dtype, left.at(i * rows, k), right.at(j * columns, k), sum);
+      results.emplace_back(numbers, sum);
+    }
+  vendor_.emitProductCommit(b_);
+  vendor_.emitProductWait(b_, 0);
+  for (const auto &[numbers, sum] : results)
+    for (auto [position, number] : llvm::enumerate(numbers))
+      after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
+  if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
+  bindElements(op.getResult(), after);
+  lowerBarrier(); // the operands may be overwritten
+  return success();
+}
+
+} // namespace tessera::gpu
