@@ -45,7 +45,12 @@ struct Capabilities {
   std::optional<int64_t> lanesPerProgram{}; // iterations of a lane loop in one program; absent: the default
   // axes of elementwise groups become one where strides allow it, adjacent axes are reduced as one, in parts
   bool collapsesAxes = false;
-  bool prefetches = false;     // `prefetch` becomes an instruction
+  bool prefetches = false; // `prefetch` becomes an instruction
+  // Loops are pipelined: their copies into shared memory run ahead. So many steps are in shared memory by
+  // default, as far as it has room.
+  bool pipelines = false;
+  int64_t stages = 1;
+  int64_t sharedBytes = 0;     // of shared memory that a program may have
   bool swizzles = false;       // shared buffers may be stored in another order than row-major
   bool callsLibraries = false; // a matrix product may be a call of a host library (BLAS)
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one

@@ -13,6 +13,7 @@ namespace {
 ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   ScheduleDecideOptions decide;
   if (auto lanes = options.target.capabilities().lanesPerProgram) decide.lanesPerProgram = *lanes;
+  decide.pipelines = options.target.capabilities().pipelines;
   return decide;
 }
 
@@ -99,7 +100,12 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     legalize.products.push_back(name(product));
   kernel.addPass(createTileLegalizeNumerics(legalize));
   kernel.addPass(createTileOrderReductions({target.threads}));
-  kernel.addPass(createTileReportHints({backend, target.prefetches, target.swizzles}));
+  // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.
+  if (target.pipelines) {
+    kernel.addPass(createTilePlanMemory());
+    kernel.addPass(createTilePipelineLoops({backend, target.stages, target.threads, target.sharedBytes}));
+  }
+  kernel.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));
   kernel.addPass(createTilePlanMemory());
 }
 

@@ -17,6 +17,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .floatAtomicAdd = true,
      .loadsMatrices = true,
      .copiesAsync = true,
+     .stages = 3,
      .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
     {.name = "sm_90",
      .features = "+ptx84",
@@ -29,6 +30,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .floatAtomicAdd = true,
      .loadsMatrices = true,
      .copiesAsync = true,
+     .stages = 4,
      .products = {{{"mma.m16n8k16", "f16 bf16"}}}},
     // The instructions of compute capability 9.0 alone: no other device runs this code.
     {.name = "sm_90a",
@@ -42,6 +44,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .floatAtomicAdd = true,
      .loadsMatrices = true,
      .copiesAsync = true,
+     .stages = 4,
      .products = {{{"wgmma.m64n8k16", "f16 bf16"}, {"mma.m16n8k16", "f16 bf16"}}}},
 };
 

@@ -1,7 +1,8 @@
-// The compiler's own kernels with one barrier removed: the checker finds each of those that separate
-// accesses of different lanes.
+// The compiler's own kernels with one synchronisation removed or weakened: the checker finds each barrier
+// that separates accesses of different lanes, and each wait that is too short for a copy.
 #include "compiler/pipeline/Compilation.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tests/emulation/Emulate.h"
 #include <fstream>
 #include <gtest/gtest.h>
@@ -30,8 +31,8 @@ struct Sample {
   std::vector<uint64_t> dims;
 };
 
-/// Runs the sample without barrier `without` (-1: all are there).
-Outcome run(const Sample &sample, int without) {
+/// Runs the sample after `mutate` has changed its Target IR.
+Outcome run(const Sample &sample, llvm::function_ref<void(ModuleOp, Outcome &)> mutate) {
   std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + sample.name + "/" + sample.name + ".py");
   std::stringstream source;
   source << file.rdbuf();
@@ -44,12 +45,7 @@ Outcome run(const Sample &sample, int without) {
   if (compilation.begin(source.str()) != CompileStatus::Ok ||
       compilation.advance(Level::Target) != CompileStatus::Ok)
     return out.error = diags.empty() ? "not compiled" : diags.front().message, out;
-  std::vector<Operation *> barriers;
-  compilation.module().walk([&](Operation *op) {
-    if (isBarrier(op)) barriers.push_back(op);
-  });
-  out.barriers = int(barriers.size());
-  if (without >= 0) barriers[size_t(without)]->erase();
+  mutate(compilation.module(), out);
   const std::string name = sample.vendor + ":emulated:" + sample.arch + "+check";
   const std::string bundle = bundleOf(compilation.module(), name, out.error);
   if (!out.error.empty()) return out;
@@ -68,16 +64,28 @@ Outcome run(const Sample &sample, int without) {
   return out;
 }
 
+/// Runs the sample without barrier `without` (-1: all are there).
+Outcome runWithout(const Sample &sample, int without) {
+  return run(sample, [&](ModuleOp module, Outcome &out) {
+    std::vector<Operation *> barriers;
+    module.walk([&](Operation *op) {
+      if (isBarrier(op)) barriers.push_back(op);
+    });
+    out.barriers = int(barriers.size());
+    if (without >= 0) barriers[size_t(without)]->erase();
+  });
+}
+
 class Mutants : public testing::TestWithParam<Sample> {};
 
 TEST_P(Mutants, AMissingBarrierIsARace) {
   const Sample &sample = GetParam();
-  const Outcome whole = run(sample, -1);
+  const Outcome whole = runWithout(sample, -1);
   ASSERT_EQ(whole.error, "");
-  ASSERT_GE(whole.barriers, 3);
+  ASSERT_GE(whole.barriers, 1);
   int found = 0;
   for (int i = 0; i < whole.barriers; ++i) {
-    const Outcome mutant = run(sample, i);
+    const Outcome mutant = runWithout(sample, i);
     if (mutant.error.empty()) continue;
     ++found;
     EXPECT_NE(mutant.error.find("[E_EMU_RACE] " + sample.name + ".py:"), std::string::npos) << mutant.error;
@@ -94,6 +102,64 @@ Sample softmax(const char *vendor, const char *arch) { // 20 rows of 70 columns
 }
 Sample gemm(const char *vendor, const char *arch) { // C (70 x 65) += A (70 x 40) * B (40 x 65)
   return {"gemm", vendor, arch, {70 * 40 * 2, 40 * 65 * 2, 70 * 65 * 4}, {70, 40, 65}};
+}
+
+/// A loop of 7 steps with a ring of 3 buffers: rows are at multiples of 16 bytes, so that all copies are
+/// asynchronous, and the tensors end inside of a tile.
+const Sample kRing = {"gemm", "ptx", "sm_80", {70 * 200 * 2, 200 * 72 * 2, 70 * 72 * 4}, {70, 200, 72}};
+
+TEST(Rings, TheLoopWaitsForNoMoreThanItsStep) {
+  std::vector<uint32_t> pending;
+  int commits = 0, barriersInLoop = 0;
+  const Outcome whole = run(kRing, [&](ModuleOp module, Outcome &) {
+    module.walk([&](Operation *op) {
+      if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
+        pending.push_back(wait.getN());
+        barriersInLoop += wait->getNextNode() && isBarrier(wait->getNextNode());
+      }
+      commits += isa<NVVM::CpAsyncCommitGroupOp>(op);
+    });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(pending, std::vector<uint32_t>{1});
+  EXPECT_EQ(barriersInLoop, 1);
+  EXPECT_EQ(commits, 3); // two steps ahead, and one in each step
+}
+
+TEST(Rings, AWaitForOneStepLessIsFound) {
+  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
+    module.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.setN(wait.getN() + 1); });
+  });
+  EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos) << mutant.error;
+}
+
+TEST(Rings, AMissingWaitIsFound) {
+  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
+    module.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.erase(); });
+  });
+  EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos) << mutant.error;
+}
+
+TEST(Rings, AMissingEndOfAGroupIsFound) {
+  for (size_t without = 0; without < 3; ++without) {
+    const Outcome mutant = run(kRing, [&](ModuleOp module, Outcome &) {
+      std::vector<Operation *> commits;
+      module.walk([&](NVVM::CpAsyncCommitGroupOp commit) { commits.push_back(commit); });
+      commits.at(without)->erase();
+    });
+    EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos)
+        << without << mutant.error;
+  }
+}
+
+/// Without it a thread copies into the buffer that a slower one still reads.
+TEST(Rings, AMissingBarrierOfTheLoopIsFound) {
+  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
+    Operation *barrier = nullptr;
+    module.walk([&](NVVM::CpAsyncWaitGroupOp wait) { barrier = wait->getNextNode(); });
+    barrier->erase();
+  });
+  EXPECT_NE(mutant.error.find("gemm.py:"), std::string::npos) << mutant.error;
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,

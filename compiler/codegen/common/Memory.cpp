@@ -102,16 +102,19 @@ SmallVector<TileLowering::Place> TileLowering::placesOf(Operation *op, ValueRang
 }
 
 TileLowering::Place TileLowering::bufferPlace(Value buffer) {
-  auto alloc = buffer.getDefiningOp<tile::AllocSharedOp>();
+  auto slot = buffer.getDefiningOp<tile::SlotOp>();
+  auto alloc = (slot ? slot.getRing() : buffer).getDefiningOp<tile::AllocSharedOp>();
   auto type = cast<tile::BufferType>(buffer.getType());
   Place p;
   p.offset = *alloc.getOffset();
   p.data = address(buffers_, constant(p.offset), b_.getI8Type());
+  if (slot) {
+    Value bytes = b_.createOrFold<arith::MulIOp>(scalar(slot.getIndex()), constant(type.getSizeInBytes()));
+    p.data = address(p.data, bytes, b_.getI8Type());
+  }
   p.shape.assign(type.getShape().begin(), type.getShape().end());
   p.element = loadedElementType(type.getElementType());
-  if (swizzles() && (type.getSwizzle() == tile::Swizzle::Xor || tile::isReadShared(buffer)) &&
-      tile::canSwizzle(buffer))
-    swizzle(p, buffer);
+  if (swizzles() && tile::canSwizzle(buffer)) swizzle(p, buffer);
   return p;
 }
 

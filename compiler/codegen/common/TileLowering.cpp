@@ -137,7 +137,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](TransposeOp o) { return lowerTranspose(o); })
       .Case([&](MmaOp o) { return lowerMma(o); })
       .Case([&](ConvertOp o) { return lowerConvert(o); })
-      .Case<AllocSharedOp, ReshapeOp>([](Operation *) { return success(); })
+      .Case<AllocSharedOp, SlotOp, ReshapeOp>([](Operation *) { return success(); })
       .Case([&](CommitGroupOp) { return commitCopies(), success(); })
       .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })
       .Case([&](BarrierOp) {

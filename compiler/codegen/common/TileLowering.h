@@ -228,7 +228,7 @@ protected:
   LogicalResult notImplemented(Operation *);
 
   // Control.cpp
-  LogicalResult lowerFor(mlir::scf::ForOp);
+  virtual LogicalResult lowerFor(mlir::scf::ForOp);
   /// Emits the loop with `inits` as its carried scalars or vectors. `body` returns their next values. Returns
   /// the last ones.
   Vec<Value> emitLoop(mlir::scf::ForOp, mlir::ValueRange inits,

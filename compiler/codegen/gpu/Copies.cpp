@@ -1,7 +1,7 @@
 // Copies of tiles into shared memory that run beside computation: each thread copies 16 bytes at a time.
 //
-// Whether the rows of the tensor are aligned for that, and the tile is inside it, is known at run time. Where
-// not, the elements are copied at once, with masks.
+// Whether the rows of the tensor are aligned for that is known at run time. Where they are not, the elements
+// are copied at once, with masks.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -11,8 +11,9 @@ using namespace mlir;
 namespace tessera::gpu {
 
 namespace {
-constexpr int64_t kBytes = 16; // of one copy
-}
+constexpr int64_t kBytes = 16;        // of one copy
+constexpr int64_t kMostUnrolled = 16; // copies of a thread
+} // namespace
 
 /// Looks at the bits of the first address and of the distances between rows.
 Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_t elements) {
@@ -48,17 +49,39 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
     return success();
   };
   if (!isShared || shape.back() % elements || !w.isContiguous()) return copyAtOnce();
-  Value isWide = both(isAligned(w, shape, elements), insideCondition(w));
+  Value isWide = isAligned(w, shape, elements);
+  // What is past the tensor's end becomes zeros; what may be before its begin is not copied this way.
+  Vec<Value> ends;
+  if (!w.inBounds) ends = windowEnds(w);
+  if (ends.empty()) isWide = both(isWide, insideCondition(w));
   auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
   Vec<int64_t> pieces = shape;
   pieces.back() /= elements;
-  spread(ShapedType::getNumElements(pieces), [&](Value i) {
+  auto copyPiece = [&](Value i) {
     Vec<Value> at = delinearize(i, pieces);
     at.back() = arith::MulIOp::create(b_, at.back(), constant(elements));
-    vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at));
-  });
+    Value copied;
+    if (!ends.empty()) {
+      Value rest = arith::SubIOp::create(b_, ends.back(), at.back());
+      rest = arith::MaxSIOp::create(b_, rest, constant(0));
+      rest = arith::MulIOp::create(b_, arith::MinSIOp::create(b_, rest, constant(elements)), constant(bytes));
+      for (size_t d = 0; d + 1 < ends.size(); ++d) {
+        Value isInside = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[d], ends[d]);
+        rest = arith::SelectOp::create(b_, isInside, rest, constant(0));
+      }
+      copied = arith::IndexCastOp::create(b_, b_.getI32Type(), rest);
+    }
+    vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at), copied);
+  };
+  // A few copies of each thread are emitted one by one, so that their addresses have common parts.
+  const int64_t count = ShapedType::getNumElements(pieces), perThread = count / target_.threads;
+  if (count % target_.threads || perThread > kMostUnrolled)
+    spread(count, copyPiece);
+  else
+    for (int64_t n = 0; n < perThread; ++n)
+      copyPiece(arith::AddIOp::create(b_, thread_, i32(n * target_.threads)));
   b_.setInsertionPointToStart(&branch.getElseRegion().front());
   return copyAtOnce();
 }

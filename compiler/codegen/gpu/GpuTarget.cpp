@@ -31,6 +31,9 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
   capabilities_.swizzles = true;
+  capabilities_.pipelines = true;
+  capabilities_.stages = architecture.stages;
+  capabilities_.sharedBytes = architecture.maxShared;
   capabilities_.warps = architecture.threads / architecture.warpSize;
   for (const MatrixProduct &product : architecture.products)
     if (!product.instruction.empty()) capabilities_.matrixInstructions.push_back(product);

@@ -39,32 +39,13 @@ bool reachedByAll(Operation *op, scf::ForOp lanes) {
   return true;
 }
 
-scf::ForOp laneLoop(Operation *op) {
-  auto loop = op->getParentOfType<scf::ForOp>();
-  while (loop && !loop->hasAttr(tile::kLanes))
-    loop = loop->getParentOfType<scf::ForOp>();
-  return loop;
-}
-
 } // namespace
-
-int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target) {
-  int64_t words = 0; // of 8 bytes
-  kernel.walk([&](Operation *op) {
-    if (isa<tile::ReduceOp, tile::GroupReduceOp>(op)) words = std::max(words, target.threads);
-    if (isa<tile::ArgReduceOp>(op)) words = std::max(words, target.threads * 3 / 2);
-    bool scalar =
-        isa<tile::AtomicOp, tile::AtomicCasOp, tile::LoadElemOp>(op) && !tile::isTile(op->getResult(0));
-    if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);
-  });
-  return llvm::alignTo(words * 8, kAlign);
-}
 
 /// Buffers and tiles share one allocation, buffers first, then tiles, then the exchange area. If it does not
 /// fit, the tiles, and then the buffers too, move to the workspace.
 void KernelLowering::planMemory() {
   int64_t total = kernel_.getScratchBytes().value_or(0), buffers = kernel_.getSharedBytes().value_or(0);
-  exchangeBytes_ = exchangeBytes(kernel_, target_);
+  exchangeBytes_ = tile::exchangeBytes(kernel_, target_.threads);
   int64_t room = target_.maxShared - exchangeBytes_;
   sharedTiles_ = total <= room ? total : buffers <= room ? buffers : 0;
   resources_.shared = exchangeBytes_ + sharedTiles_;
@@ -184,6 +165,14 @@ bool KernelLowering::mayChange(const View &view) {
     if (isa<tile::ViewType>(arg.getType()) && views_[arg].data == view.data)
       return kernel_.getParam(arg).getAccess() != tile::Access::Read;
   return true;
+}
+
+LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
+  const bool outer = std::exchange(owesBarrier_, false);
+  if (failed(TileLowering::lowerFor(op))) return failure();
+  if (owesBarrier_) lowerBarrier();
+  owesBarrier_ = outer;
+  return success();
 }
 
 // ---- Lanes

@@ -42,6 +42,7 @@ private:
   Value onceValue(llvm::function_ref<Value()> effect) override;
   bool mayChange(const View &) override;
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
+  LogicalResult lowerFor(mlir::scf::ForOp) override;
   void lowerBarrier() override;
   /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
@@ -105,6 +106,8 @@ private:
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
   struct OperandLoader;
   void keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, Indices before, Vec<Value> &after);
+  /// Must threads meet before the memory of a factor that they have read may be written?
+  bool isOverwritten(Value factor, tile::MmaOp);
 
   // WarpgroupProducts.cpp: products whose operands the instruction reads in shared memory
   LogicalResult lowerWarpgroupProduct(tile::MmaOp, const layout::Fragment &);
@@ -119,13 +122,11 @@ private:
   // While a tile in registers is stored: the register that is next, and the elements of conversions.
   int64_t storedRegister_ = 0;
   llvm::DenseMap<mlir::Operation *, Vec<Value>> stored_;
-  Value thread_;   // i32
-  Value exchange_; // pointer to shared memory
+  bool owesBarrier_ = false; // after the loop: what it has read may be overwritten then
+  Value thread_;             // i32
+  Value exchange_;           // pointer to shared memory
   mlir::scf::ForOp lanes_;
 };
-
-/// Returns the bytes of shared memory through which the threads of `target` exchange values in `kernel`.
-int64_t exchangeBytes(tile::KernelOp kernel, const Architecture &target);
 
 /// Adds the passes from Tile IR to the gpu.module that every vendor converts: `gpu-lower-tile`, then the
 /// replacement of math functions by the project's own sequences, which need scalars.

@@ -89,6 +89,20 @@ void KernelLowering::keepPastLimits(tile::MmaOp op, const layout::TileLayout &su
   }
 }
 
+/// A buffer of a ring is written after the next step's barrier. What is defined before a loop keeps its
+/// memory until the end of the loop.
+bool KernelLowering::isOverwritten(Value factor, tile::MmaOp mma) {
+  if (factor.getDefiningOp<tile::SlotOp>()) return false;
+  auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+  if (!loop || !loop.isDefinedOutsideOfLoop(factor)) return true;
+  auto isWriter = [&](Operation *user) {
+    return isa<tile::CpAsyncOp, tile::BufferWriteOp, tile::ScatterOp>(user) && loop->isAncestor(user);
+  };
+  if (llvm::any_of(factor.getUsers(), isWriter)) return true;
+  owesBarrier_ = true;
+  return false;
+}
+
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   Place a = operand(op.getA()), b = operand(op.getB());
@@ -148,7 +162,8 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   Vec<Value> after(loop.getResults());
   if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
   bindElements(op.getResult(), after);
-  lowerBarrier(); // the operands may be overwritten
+  const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
+  if (overwritesA || overwritesB) lowerBarrier();
   return success();
 }
 

@@ -84,9 +84,10 @@ public:
     llvm_unreachable("the vendor loads no matrices");
   }
   /// If the row has them (copiesAsync): emits the copy of 16 bytes from global to shared memory, both at
-  /// multiples of 16; ends the group of this thread's copies; waits for all groups of this thread but the
-  /// last `pending`.
-  virtual void emitCopy(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value from) const {
+  /// multiples of 16, of which only the first `copied` (i32; null: 16) are read and the others become zeros;
+  /// ends the group of this thread's copies; waits for all groups of this thread but the last `pending`.
+  virtual void emitCopy(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value from,
+                        mlir::Value copied) const {
     llvm_unreachable("the vendor has no asynchronous copies");
   }
   virtual void emitCopyCommit(mlir::ImplicitLocOpBuilder &) const {

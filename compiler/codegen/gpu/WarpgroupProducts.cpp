@@ -120,7 +120,8 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
       after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
   if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
   bindElements(op.getResult(), after);
-  lowerBarrier(); // the operands may be overwritten
+  const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
+  if (overwritesA || overwritesB) lowerBarrier();
   return success();
 }
 

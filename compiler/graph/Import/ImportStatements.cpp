@@ -106,7 +106,7 @@ void KernelImporter::importFor(const Stmt &stmt) {
     return next;
   });
   if (!stmt.ints.empty() && stmt.ints[0] > 0)
-    loop->setAttr(schedule::kStages, b_.getI64IntegerAttr(stmt.ints[0]));
+    loop->setAttr(schedule::kMostStages, b_.getI64IntegerAttr(stmt.ints[0]));
   if (stmt.isReductionIterator) loop->setAttr(schedule::kIterator, b_.getStringAttr("reduction"));
   setCarried(stmt, loop.getResults());
 }

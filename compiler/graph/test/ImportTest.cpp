@@ -281,7 +281,7 @@ TEST(Import, LoopsCarryWhatTheyRebind) {
   loop.body.push_back(assign(0, make(Op::Add, scalar(DType::I64), x(), var(2, scalar(DType::I64)))));
   std::string text = around(std::move(loop));
   EXPECT_THAT(text, HasSubstr("iter_args("));
-  EXPECT_THAT(text, HasSubstr("{schedule.iterator = \"reduction\", schedule.stages = 3 : i64}"));
+  EXPECT_THAT(text, HasSubstr("{schedule.iterator = \"reduction\", schedule.most_stages = 3 : i64}"));
   EXPECT_THAT(text, Not(HasSubstr("arith.maxsi")));
 }
 

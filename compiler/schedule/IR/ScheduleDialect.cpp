@@ -38,7 +38,7 @@ LogicalResult ScheduleDialect::verifyOperationAttribute(Operation *op, NamedAttr
   auto integer = dyn_cast<IntegerAttr>(value);
   const bool isLoop = isa<scf::ForOp>(op);
   const bool isFunction = isa<graph::FuncOp>(op);
-  if (name == kStages)
+  if (name == kStages || name == kMostStages)
     return check(isLoop && integer && integer.getValue().sge(1), "an integer of at least 1 on scf.for");
   if (name == kIterator) return check(isLoop && text && text == "reduction", "\"reduction\" on scf.for");
   if (name == tile::kFusion)

@@ -41,9 +41,9 @@ private:
     if (!lanes.getLanesPerProgram()) lanes.setLanesPerProgram(lanesPerProgram);
   }
 
-  /// A loop has one stage unless the program asks for pipelining.
+  /// A target that pipelines loops chooses the number of stages when the use of shared memory is known.
   void decide(scf::ForOp loop) {
-    if (!loop->hasAttr(schedule::kStages))
+    if (!pipelines && !loop->hasAttr(schedule::kStages) && !loop->hasAttr(schedule::kMostStages))
       loop->setAttr(schedule::kStages, Builder(loop.getContext()).getI64IntegerAttr(1));
   }
 };

@@ -94,8 +94,8 @@ private:
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
     construct->walk([&](scf::ForOp loop) {
-      if (auto attr = loop->getAttrOfType<IntegerAttr>(schedule::kStages))
-        stages = std::max(stages, attr.getInt());
+      for (StringRef name : {schedule::kStages, schedule::kMostStages})
+        if (auto attr = loop->getAttrOfType<IntegerAttr>(name)) stages = std::max(stages, attr.getInt());
     });
     if (stages == 0) return {};
     return b_.getDictionaryAttr(b_.getNamedAttr("stages", b_.getI64IntegerAttr(stages)));

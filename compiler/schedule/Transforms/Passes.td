@@ -64,7 +64,9 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   }];
   let options = [
     Option<"lanesPerProgram", "lanes-per-program", "int64_t", "4096",
-           "lanes one program of a linear_id kernel runs">
+           "lanes one program of a linear_id kernel runs">,
+    Option<"pipelines", "pipelines", "bool", "false",
+           "the target pipelines loops, and chooses `schedule.stages` of those that leave it open">
   ];
 }
 

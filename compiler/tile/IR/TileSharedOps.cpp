@@ -15,6 +15,15 @@ LogicalResult AllocSharedOp::verify() {
   return success();
 }
 
+LogicalResult SlotOp::verify() {
+  BufferType ring = getRing().getType(), slot = getResult().getType();
+  if (!getRing().getDefiningOp<AllocSharedOp>()) return emitOpError() << "is of no tile.alloc_shared";
+  if (ring.getRank() > 1 && ring.getShape().drop_front() == slot.getShape() &&
+      ring.getElementType() == slot.getElementType() && ring.getSwizzle() == slot.getSwizzle())
+    return success();
+  return emitOpError() << slot << " is no buffer of the ring " << ring;
+}
+
 /// An access without extents covers the whole buffer and needs its shape.
 static LogicalResult verifyBufferAccess(Operation *op, BufferType buffer, size_t starts,
                                         std::optional<ArrayRef<int64_t>> extents, Type type) {

@@ -12,6 +12,22 @@ def Tile_AllocSharedOp : Tile_Op<"alloc_shared"> {
   let hasVerifier = 1;
 }
 
+def Tile_SlotOp : Tile_PureOp<"slot"> {
+  let summary = "one of the buffers of a ring";
+  let description = [{
+    ```mlir
+    %ring = tile.alloc_shared : !tile.buffer<3x64x32xbf16, xor>
+    %b = tile.slot %ring[%i] : !tile.buffer<3x64x32xbf16, xor> -> !tile.buffer<64x32xbf16, xor>
+    ```
+    The first axis of a ring counts its buffers. `i` is one of them. `tile-pipeline-loops` makes rings, so that a loop
+    copies into some of the buffers while it reads another one.
+  }];
+  let arguments = (ins Tile_BufferType:$ring, Index:$index);
+  let results = (outs Tile_BufferType:$result);
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` qualified(type($ring)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
 def Tile_BufferReadOp : Tile_Op<"buffer_read", [MemoryEffects<[MemRead<Tile_SharedMemory>]>]> {
   let summary = "reads a shared buffer, whole or a part";
   let description = [{

@@ -154,12 +154,31 @@ def TileOrderReductions : Pass<"tile-order-reductions", "::tessera::tile::Kernel
   ];
 }
 
+def TilePipelineLoops : Pass<"tile-pipeline-loops", "::tessera::tile::KernelOp"> {
+  let summary = "Copies the factors of products some steps of a loop ahead, into rings of shared buffers";
+  let description = [{
+    For loops that copy into shared buffers by `tile.cp_async`, or that load tiles which only matrix instructions read. With
+    S stages each such buffer becomes a ring of S. S - 1 steps are copied before the loop; step i waits for its own copies,
+    starts those of step i + S - 1, and computes. The wait is the only barrier of a step. `schedule.stages` of the loop is
+    obeyed, or refused if the rings do not fit into shared memory. `schedule.most_stages`, and the target's default, are
+    reduced to what fits. The kernel's `decisions` get the number, and its `fallbacks` what was asked for in vain.
+  }];
+  let options = [
+    Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
+    Option<"stages", "stages", "int64_t", "1", "of loops that leave them open">,
+    Option<"threads", "threads", "int64_t", "0", "that share a program">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0", "of shared memory that a program may have">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileReportHints : Pass<"tile-report-hints", "::tessera::tile::KernelOp"> {
   let summary = "Records in `fallbacks` which hints of the program have no effect on the target";
   let options = [
     Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
     Option<"prefetches", "prefetches", "bool", "true", "the target prefetches where it is asked to">,
-    Option<"swizzles", "swizzles", "bool", "false", "factors of matrix instructions may be stored in another order">
+    Option<"swizzles", "swizzles", "bool", "false", "factors of matrix instructions may be stored in another order">,
+    Option<"pipelines", "pipelines", "bool", "false", "tile-pipeline-loops reports `stages`">
   ];
 }
 

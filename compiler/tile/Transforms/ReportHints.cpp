@@ -30,7 +30,7 @@ struct ReportHints : impl::TileReportHintsBase<ReportHints> {
     };
     DictionaryAttr decisions = getOperation().getDecisionsAttr();
     if (auto stages = decisions ? decisions.getAs<IntegerAttr>("stages") : IntegerAttr();
-        stages && stages.getInt() > 1)
+        stages && stages.getInt() > 1 && !pipelines)
       report("stages=" + std::to_string(stages.getInt()), "loops are not pipelined");
     getOperation()->walk([&](Operation *op) {
       if (auto alloc = dyn_cast<AllocSharedOp>(op);

@@ -8,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -160,30 +161,66 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines) {
   kernel.setFallbacksAttr(b.getArrayAttr(all));
 }
 
+bool isRing(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<SlotOp>); }
+
+/// The uses of a value; of a ring, or of one of its buffers: of all of them.
+static SmallVector<OpOperand *> usesOfMemory(Value v) {
+  SmallVector<OpOperand *> uses;
+  auto slot = v.getDefiningOp<SlotOp>();
+  for (OpOperand &use : (slot ? slot.getRing() : v).getUses())
+    if (auto one = dyn_cast<SlotOp>(use.getOwner()))
+      llvm::append_range(uses, llvm::make_pointer_range(one->getUses()));
+    else
+      uses.push_back(&use);
+  return uses;
+}
+
 bool canSwizzle(Value v) {
   auto isFactor = [&](OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
     return mma && mma.getFragment() && mma.getFragment()->getRow() && use.getOperandNumber() < 2;
   };
-  if (auto buffer = dyn_cast<BufferType>(v.getType()))
-    return buffer.getRank() == 2 && llvm::any_of(v.getUses(), isFactor) &&
-           llvm::all_of(v.getUses(), [&](OpOperand &use) {
-             Operation *user = use.getOwner();
+  if (auto buffer = dyn_cast<BufferType>(v.getType())) {
+    auto slot = v.getDefiningOp<SlotOp>();
+    SmallVector<OpOperand *> uses = usesOfMemory(v);
+    const int64_t rank = buffer.getRank() - (!slot && isRing(v));
+    return rank == 2 && llvm::any_of(uses, [&](OpOperand *use) { return isFactor(*use); }) &&
+           llvm::all_of(uses, [&](OpOperand *use) {
+             Operation *user = use->getOwner();
              if (auto read = dyn_cast<BufferReadOp>(user)) return read.getStarts().empty();
              if (auto write = dyn_cast<BufferWriteOp>(user)) return write.getStarts().empty();
-             return isa<CpAsyncOp>(user) || isFactor(use);
+             return isa<CpAsyncOp>(user) || isFactor(*use);
            });
+  }
   // What reads its operands contiguously, or gives its result in pieces, stores it row-major.
   Operation *op = v.getDefiningOp();
   return op && isTile(v) && tileType(v).getRank() == 2 && (isElementwise(op) || isa<LoadOp>(op)) &&
          llvm::all_of(v.getUses(), isFactor);
 }
 
+static scf::ForOp laneLoop(Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  while (loop && !loop->hasAttr(kLanes))
+    loop = loop->getParentOfType<scf::ForOp>();
+  return loop;
+}
+
+int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
+  int64_t words = 0; // of 8 bytes
+  kernel.walk([&](Operation *op) {
+    if (isa<ReduceOp, GroupReduceOp>(op)) words = std::max(words, threads);
+    if (isa<ArgReduceOp>(op)) words = std::max(words, threads * 3 / 2);
+    bool scalar = isa<AtomicOp, AtomicCasOp, LoadElemOp>(op) && !isTile(op->getResult(0));
+    if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);
+  });
+  return llvm::alignTo(words * 8, /*alignment=*/128);
+}
+
 bool isReadShared(Value v) {
-  return llvm::any_of(v.getUses(), [&](OpOperand &use) {
-    auto mma = dyn_cast<MmaOp>(use.getOwner());
+  return llvm::any_of(usesOfMemory(v), [&](OpOperand *use) {
+    auto mma = dyn_cast<MmaOp>(use->getOwner());
     const auto row = mma && mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
-    return row && row->readsShared() && use.getOperandNumber() < 2;
+    return row && row->readsShared() && use->getOperandNumber() < 2;
   });
 }
 

@@ -62,6 +62,13 @@ bool isReadShared(mlir::Value);
 /// marks such a conversion (kFromRegisters).
 bool isStoredFromRegisters(ConvertOp);
 
+/// Is it a shared buffer whose first axis counts the buffers of a ring?
+bool isRing(mlir::Value buffer);
+
+/// Returns the bytes of shared memory through which the `threads` threads of a program of `kernel` exchange
+/// values.
+int64_t exchangeBytes(KernelOp kernel, int64_t threads);
+
 /// Is the value in memory of its own after `tile-fuse`? One in registers is not.
 bool inMemory(mlir::Value v);
 

@@ -125,8 +125,8 @@ public:
     return words;
   }
 
-  void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from) const override {
-    NVVM::CpAsyncOp::create(b, to, from, 16, NVVM::LoadCacheModifierKind::CG, Value());
+  void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from, Value copied) const override {
+    NVVM::CpAsyncOp::create(b, to, from, 16, NVVM::LoadCacheModifierKind::CG, copied);
   }
   void emitCopyCommit(ImplicitLocOpBuilder &b) const override { NVVM::CpAsyncCommitGroupOp::create(b); }
   void emitCopyWait(ImplicitLocOpBuilder &b, int64_t pending) const override {

@@ -39,8 +39,9 @@ struct GpuArchitecture {
   int64_t maxShared;                      // bytes that it may use if the launch asks for them
   std::string_view groupSync, deviceSync; // LLVM's synchronisation scopes of a block and of the device
   bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise code compares and swaps in a loop
-  bool loadsMatrices = false;              // a warp loads matrices of 16-bit elements from shared memory
-  bool copiesAsync = false;                // copies from global into shared memory run beside computation
+  bool loadsMatrices = false; // a warp loads matrices of 16-bit elements from shared memory
+  bool copiesAsync = false;   // copies from global into shared memory run beside computation
+  int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
   std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
   std::string_view dtypes = "f64 f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 "
                             "i64 i32 i16 i8 u64 u32 u16 u8 bool"; // that tensors may have
