@@ -109,8 +109,12 @@ void TileLowering::emitProgramIds(Value program) {
 LogicalResult TileLowering::lowerBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     b_.setLoc(op.getLoc());
+    beforeOp(&op);
     if (!isDeferred(&op) && failed(lowerOp(&op))) return failure();
   }
+  if (Operation *last = block.empty() ? nullptr : &block.back();
+      last && last->hasTrait<OpTrait::IsTerminator>())
+    beforeOp(last);
   return success();
 }
 

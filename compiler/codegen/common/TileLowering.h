@@ -169,6 +169,8 @@ protected:
   virtual Vec<Value> observedEnds(Value, Operation *) { return {}; }
   /// The operation that uses the tile `op` computes lowers `op` itself.
   virtual bool isDeferred(Operation *) { return false; }
+  /// Called before each operation of a block is lowered, also before its terminator.
+  virtual void beforeOp(Operation *) {}
   /// The program itself may write the tensor, so that reading an element counts as an effect.
   virtual bool mayChange(const View &) { return false; }
   /// Creates an scf.for over the lanes of a linear_id program.

@@ -112,6 +112,9 @@ private:
   // WarpgroupProducts.cpp: products whose operands the instruction reads in shared memory
   LogicalResult lowerWarpgroupProduct(tile::MmaOp, const layout::Fragment &);
   struct SharedOperand;
+  /// Awaits the product that was started, unless `op` may run beside it.
+  void beforeOp(mlir::Operation *op) override;
+  void awaitProduct();
 
   const Vendor &vendor_;
   const Architecture &target_;
@@ -119,6 +122,13 @@ private:
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
   bool hasCopies_ = false;   // the kernel has asynchronous copies
   bool readsShared_ = false; // it has products of lowerWarpgroupProduct
+  /// A product that was started: the sums of each instruction, by register.
+  struct StartedProduct {
+    tile::MmaOp op;
+    Vec<Value> before;
+    Vec<std::pair<Vec<int64_t>, Value>> sums;
+  };
+  std::optional<StartedProduct> started_;
   // While a tile in registers is stored: the register that is next, and the elements of conversions.
   int64_t storedRegister_ = 0;
   llvm::DenseMap<mlir::Operation *, Vec<Value>> stored_;

@@ -98,11 +98,11 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
     return numbers;
   };
 
-  Vec<Value> before = elementsOf(op.getAcc()), after = before;
+  Vec<Value> before = elementsOf(op.getAcc());
   auto structType = LLVM::LLVMStructType::getLiteral(
       b_.getContext(), Vec<Type>(size_t(one.registers()), target::registerElement(type.getElementType())));
   vendor_.emitProductFence(b_);
-  Vec<std::pair<Vec<int64_t>, Value>> results;
+  started_ = StartedProduct{op, before, {}};
   for (int64_t i = 0; i < down; ++i)
     for (int64_t j = 0; j < across; ++j) {
       Vec<int64_t> numbers = registersOf(i, j);
@@ -111,18 +111,51 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
         sum = LLVM::InsertValueOp::create(b_, sum, before[size_t(number)], int64_t(position));
       for (int64_t k = 0; k < depth; k += f.k)
         sum = vendor_.emitSharedProduct(b_, f, dtype, left.at(i * rows, k), right.at(j * columns, k), sum);
-      results.emplace_back(numbers, sum);
+      started_->sums.emplace_back(numbers, sum);
     }
   vendor_.emitProductCommit(b_);
+  return success();
+}
+
+/// Copies into buffers of a ring that the product does not read, and scalars, are computed beside it.
+static bool runsBesideProducts(Operation *op) {
+  if (isa<tile::CommitGroupOp, tile::SlotOp, scf::YieldOp>(op)) return true;
+  if (auto copy = dyn_cast<tile::CpAsyncOp>(op))
+    return copy.getBuffer().getDefiningOp<tile::SlotOp>() != nullptr;
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return branch->getNumResults() == 0 && !branch
+                                                .walk([](Operation *inner) {
+                                                  return isa<scf::IfOp>(inner) || runsBesideProducts(inner)
+                                                             ? WalkResult::advance()
+                                                             : WalkResult::interrupt();
+                                                })
+                                                .wasInterrupted();
+  auto isTile = [](Value v) { return tile::isTile(v); };
+  return isMemoryEffectFree(op) && op->getNumRegions() == 0 && llvm::none_of(op->getResults(), isTile) &&
+         llvm::none_of(op->getOperands(), isTile);
+}
+
+void KernelLowering::beforeOp(Operation *op) {
+  if (!started_ || op->getBlock() != started_->op->getBlock() ||
+      (runsBesideProducts(op) && !op->hasTrait<OpTrait::IsTerminator>()))
+    return;
+  awaitProduct();
+}
+
+void KernelLowering::awaitProduct() {
+  StartedProduct product = std::move(*started_);
+  started_.reset();
+  tile::MmaOp op = product.op;
+  Vec<Value> after = product.before;
   vendor_.emitProductWait(b_, 0);
-  for (const auto &[numbers, sum] : results)
+  for (const auto &[numbers, sum] : product.sums)
     for (auto [position, number] : llvm::enumerate(numbers))
       after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
-  if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
+  const auto sums = cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding());
+  if (!op.getLimits().empty()) keepPastLimits(op, sums.getValue(), product.before, after);
   bindElements(op.getResult(), after);
   const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
   if (overwritesA || overwritesB) lowerBarrier();
-  return success();
 }
 
 } // namespace tessera::gpu

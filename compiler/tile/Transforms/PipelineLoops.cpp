@@ -217,8 +217,10 @@ void Pipelining::apply(int64_t stages) {
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, slot, index(0));
   Value before = arith::SubIOp::create(b, loc, slot, index(1));
   Value target = arith::SelectOp::create(b, loc, isFirst, index(stages - 1), before);
+  Operation *firstOfCopies = target.getDefiningOp();
   Value ahead = arith::AddIOp::create(b, loc, loop.getInductionVar(), index((stages - 1) * step));
   emitCopies(b, isFurther(loop.getInductionVar(), stages - 1), ahead, target);
+  Operation *lastOfCopies = &*std::prev(b.getInsertionPoint());
   bool isExplicit = false;
   for (auto [copy, ring] : llvm::zip(copies_, rings_)) {
     Value buffer = SlotOp::create(b, copy.op->getLoc(), copy.buffer, ring, slot);
@@ -233,6 +235,14 @@ void Pipelining::apply(int64_t stages) {
     from.replaceAllUsesWith(to);
   body->getOperations().splice(body->end(), loop_.getBody()->getOperations());
   auto yield = cast<scf::YieldOp>(body->getTerminator());
+  // Products that read shared memory by themselves run while the copies are started.
+  const bool runsBeside = llvm::any_of(body->getOps<MmaOp>(), [](MmaOp mma) {
+    const auto row = mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
+    return row && row->readsShared();
+  });
+  if (runsBeside)
+    body->getOperations().splice(yield->getIterator(), body->getOperations(), firstOfCopies->getIterator(),
+                                 std::next(lastOfCopies->getIterator()));
   b.setInsertionPoint(yield);
   Value next = arith::AddIOp::create(b, loc, slot, index(1));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next, index(stages));
