@@ -45,7 +45,9 @@ constexpr GpuArchitecture kArchitectures[] = {
      .loadsMatrices = true,
      .copiesAsync = true,
      .stages = 4,
-     .products = {{{"wgmma.m64n8k16", "f16 bf16"}, {"mma.m16n8k16", "f16 bf16"}}}},
+     .products = {{{"wgmma.m64n8k16", "f16 bf16"}, {"mma.m16n8k16", "f16 bf16"}}},
+     .units = 132,
+     .productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}}},
 };
 
 } // namespace tessera::ptx

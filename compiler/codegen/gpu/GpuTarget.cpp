@@ -5,6 +5,7 @@
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -47,9 +48,24 @@ std::string GpuTarget::name() const {
       .str();
 }
 
+/// Returns the architecture's tile for a product; an extent that is not known counts as middle-sized.
+std::optional<std::array<int64_t, 3>> GpuTarget::productTile(const codegen::TileRequest &request) const {
+  constexpr int64_t kUsual = 2048;
+  const auto &tiles = architecture_.productTiles;
+  if (!tiles[0][0] || !request.product || !hasWord("f16 bf16", tessera::name(*request.product)))
+    return std::nullopt;
+  for (const auto &tile : tiles) {
+    const int64_t down = llvm::divideCeil(request.rows.value_or(kUsual), tile[0]),
+                  across = llvm::divideCeil(request.columns.value_or(kUsual), tile[1]);
+    if (down * across >= architecture_.units) return tile;
+  }
+  return tiles.back();
+}
+
 SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request) const {
   switch (request.kind) {
   case schedule::GroupKind::Matmul:
+    if (auto tile = productTile(request)) return SmallVector<int64_t>(tile->begin(), tile->end());
     return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
   case schedule::GroupKind::Attention:
     return {32, 32};

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
 #include "llvm/ADT/StringRef.h"
+#include <array>
 #include <cstdint>
 #include <string>
 #include <tessera/gpu_architecture.hpp>
@@ -39,6 +40,8 @@ public:
   Expected<std::vector<BundleImage>> makeImages(std::vector<codegen::CodeUnit> units) const override;
 
 private:
+  std::optional<std::array<int64_t, 3>> productTile(const codegen::TileRequest &) const;
+
   const Vendor &vendor_;
   const Architecture &architecture_;
   const Emulation emulation_;

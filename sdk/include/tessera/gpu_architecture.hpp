@@ -43,6 +43,10 @@ struct GpuArchitecture {
   bool copiesAsync = false;   // copies from global into shared memory run beside computation
   int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
   std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
+  int64_t units = 0;                       // multiprocessors of a device that has all of them
+  // Tiles of products (rows, columns, depth) of f16 and bf16, largest first. The first one of which a product
+  // has enough for all units is chosen, else the last.
+  std::array<std::array<int64_t, 3>, 4> productTiles{};
   std::string_view dtypes = "f64 f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 "
                             "i64 i32 i16 i8 u64 u32 u16 u8 bool"; // that tensors may have
 
