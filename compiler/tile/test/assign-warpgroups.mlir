@@ -32,7 +32,7 @@ tile.kernel @limited(%x: !tile.view<64x64xbf16>, %o: !tile.view<64xf32>, %m: ind
   %z = arith.constant dense<0.0> : tensor<64x64xf32>
   %t = tile.load %x[%c0, %c0] extents [64, 64] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
   %p = tile.mma %t, %t, %z limits(%m, %m, %m) : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
-  %s = tile.reduce sum %p axes [1] : tensor<64x64xf32> -> tensor<64xf32>
+  %s = tile.reduce sum %p axis 1 : tensor<64x64xf32> -> tensor<64xf32>
   tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<64xf32>
   tile.return
 }
