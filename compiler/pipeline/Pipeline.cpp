@@ -68,6 +68,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createCSEPass());
   const std::string backend = options.target.backend().name().str();
   kernel.addPass(createTileRelaxArithmetic({backend}));
+  kernel.addPass(createTileSkipHidden());
   // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
   // it is.
   if (!target.threads && target.vectorBytes == 64)

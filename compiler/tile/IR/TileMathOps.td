@@ -93,7 +93,7 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     `a` is MxK and `b` KxN after the transposes that the flags ask for. Operands share a dtype and may be whole
     shared buffers. Floats accumulate in floats, integers in i32. `fragment` is the register block chosen for it.
     `limits(%m, %n, %k)` promises that rows of `a` from m on, columns of `b` from n on, and both from k on along the
-    contraction hold zeros, so that a lowering may leave them out.
+    contraction hold zeros, or that nothing uses what they give, so that a lowering may leave them out.
 
     ```mlir
     %c = tile.mma %a, %b, %acc {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>}

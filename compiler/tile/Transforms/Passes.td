@@ -96,6 +96,16 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   ];
 }
 
+def TileSkipHidden : Pass<"tile-skip-hidden", "::tessera::tile::KernelOp"> {
+  let summary = "Ends products, masks and reductions where a causal mask hides all that follows";
+  let description = [{
+    Where elements become -inf because their column is more than a limit after their row, as in a causal attention, no
+    element from the column `limit + rows` on is visible. The product that computes them, masks of them and of their exp, and
+    products of that exp end there.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileTransposeProducts : Pass<"tile-transpose-products", "::tessera::tile::KernelOp"> {
   let summary = "Computes products of products with their transposes, lanes along the rows of the first";
   let description = [{
