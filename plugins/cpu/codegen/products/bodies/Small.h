@@ -10,6 +10,8 @@ template <class T, bool TransposedA> class Small {
   static constexpr int kWidth = kMaxVectors * kLanes<T>;
   /// B stays in the first-level cache while all rows of A are multiplied.
   static constexpr int64_t kNearBytes = int64_t{32} << 10;
+  /// Fetching more than this takes longer than it saves.
+  static constexpr int64_t kFetchedBytes = 2048;
 
 public:
   static bool takes(const Problem &p) {
@@ -24,12 +26,20 @@ public:
     const int64_t blocks = ceilDiv(p_.rows, rowsOf(vectors_));
     low_ = p_.rows / blocks, high_ = low_ + 1, highBlocks_ = p_.rows % blocks, blocks_ = blocks;
     const MicroKernel<T> *ofHeight = kernels[vectors_ - 1] - 1;
+    if (p_.batchAxes > 0) {
+      nextA_ = p_.batchA[p_.batchAxes - 1], nextB_ = p_.batchB[p_.batchAxes - 1];
+      // An operand that is repeated is in the cache.
+      elementsOfA_ = nextA_ ? (TransposedA ? p_.depth : p_.rows) * p_.strideA : 0;
+      elementsOfB_ = nextB_ ? p_.depth * p_.strideB : 0;
+      fetches_ = (elementsOfA_ + elementsOfB_) * int64_t(sizeof(T)) <= kFetchedBytes;
+    }
     lowKernel_ = ofHeight[low_], highKernel_ = ofHeight[highBlocks_ ? high_ : low_];
   }
 
   void run(int64_t begin, int64_t end) {
     x_.enter(begin);
     for (int64_t i = begin; i < end; ++i) {
+      fetchNext();
       product(x_.c ? x_.c : x_.results, x_.c ? p_.strideC : p_.blockColumns);
       if (!x_.c) x_.finish(0, 0, 1, x_.results);
       x_.next();
@@ -37,6 +47,18 @@ public:
   }
 
 private:
+  /// Fetches the operands of the next product, if they are so few bytes that the processor has not noticed
+  /// the stream before they are needed, and so few instructions that they cost less than they save.
+  void fetchNext() const {
+    if (!fetches_) return;
+    fetch(x_.a + nextA_, elementsOfA_);
+    fetch(x_.b + nextB_, elementsOfB_);
+  }
+  static void fetch(const T *from, int64_t count) {
+    for (int64_t i = 0; i < count; i += 64 / int64_t(sizeof(T)))
+      __builtin_prefetch(from + i);
+  }
+
   void product(T *c, int64_t strideC) {
     const T *a = x_.a;
     for (int64_t i = 0; i < blocks_; ++i) {
@@ -50,6 +72,9 @@ private:
   Context<T> &x_;
   const Problem &p_;
   int64_t vectors_, last_, low_, high_, highBlocks_, blocks_;
+  int64_t nextA_ = 0, nextB_ = 0; // from one product's operands to the next one's
+  int64_t elementsOfA_ = 0, elementsOfB_ = 0;
+  bool fetches_ = false;
   MicroKernel<T> lowKernel_, highKernel_;
 };
 
