@@ -29,6 +29,7 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   };
   if (TESSERA_A == n && Dot<T>::takes(*p, TESSERA_B)) return runWith(Dot<T>(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
+  if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
   if (TESSERA_B == n && Small<T, TESSERA_A>::takes(*p))
     return Small<T, TESSERA_A>(x, kKernels).run(begin, end);
   const bool isSkinny = TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p);

@@ -1,10 +1,12 @@
 // Bodies for products with so few rows or columns that each element of the large operand is used once or a
 // few times: it is read in place.
 //
-//   row   one row, B not transposed: a few rows of B at once, across all columns. The order is that of panels
-//   dot   at most four rows or columns, both operands contiguous along k: lanes along k. An order of its own,
-//   so only
-//         the extents of the whole product select it
+//   row      one row, B not transposed: a few rows of B at once, across all columns. The order is that of
+//   panels columns  A transposed, few columns: lanes along the rows of the result, which A has next to each
+//   other, and
+//            a few steps of k at once. The order is that of panels
+//   dot      at most four rows or columns, both operands contiguous along k: lanes along k. An order of its
+//            own, so only the extents of the whole product select it
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 
@@ -67,6 +69,78 @@ private:
   }
 
   Context<T, In> &x_;
+};
+
+template <class T, bool TransposedB> class Columns {
+  static constexpr int kLines = 8;           // steps of k at once
+  static constexpr int64_t kMostSums = 4096; // which stay in the first-level cache
+  static constexpr int64_t kFew = 6;         // with more, register blocks are faster
+
+public:
+  /// May a product with a transposed A be computed so?
+  static bool takes(const Problem &p) {
+    return p.columns <= least(kFew, p.blockColumns) && p.rows >= kLanes<T> &&
+           p.blockRows * p.columns * int64_t(sizeof(T)) <= kPanelBytes;
+  }
+
+  explicit Columns(Context<T> &x) : x_(x), p_(x.p), sums_(x.panel) {}
+
+  void run(const Run &run) {
+    const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
+    // As many blocks of rows as the sums and, for the epilogue, the results have room for.
+    const int64_t room = least(kMostSums / p_.columns, kResultBytes / (p_.blockColumns * int64_t(sizeof(T))));
+    const int64_t height = most(1, room / p_.blockRows) * p_.blockRows;
+    for (int64_t r = r0; r < r1; r += height) {
+      const int64_t rows = least(height, r1 - r);
+      int64_t k = 0;
+      for (int64_t i = 0; p_.depth == 0 && i < rows * p_.columns; ++i)
+        sums_[i] = 0;
+      for (; k + kLines <= p_.depth; k += kLines)
+        lines<kLines>(k, r, rows);
+      for (; k < p_.depth; ++k)
+        lines<1>(k, r, rows);
+      T *to = x_.c ? x_.c + r * p_.strideC : x_.results;
+      const int64_t stride = x_.c ? p_.strideC : p_.blockColumns;
+      for (int64_t c = 0; c < p_.columns; ++c)
+        for (int64_t i = 0; i < rows; ++i)
+          to[i * stride + c] = sums_[c * rows + i];
+      if (!x_.c) x_.finish(r, 0, ceilDiv(rows, p_.blockRows), x_.results);
+    }
+  }
+
+private:
+  template <int Lines> void lines(int64_t k, int64_t r, int64_t rows) {
+    constexpr int lanes = kLanes<T>;
+    const T *line[Lines];
+    for (int i = 0; i < Lines; ++i)
+      line[i] = x_.a + (k + i) * p_.strideA + r;
+    for (int64_t c = 0; c < p_.columns; ++c) {
+      T one[Lines];
+      Vector<T> all[Lines];
+      for (int i = 0; i < Lines; ++i) {
+        one[i] = TransposedB ? x_.b[c * p_.strideB + k + i] : x_.b[(k + i) * p_.strideB + c];
+        all[i] = one[i] - Vector<T>{};
+      }
+      T *sums = sums_ + c * rows;
+      int64_t j = 0;
+      for (; j + lanes <= rows; j += lanes) {
+        Vector<T> sum = k == 0 ? Vector<T>{} : load(sums + j);
+        for (int i = 0; i < Lines; ++i)
+          sum = multiplyAdd(all[i], load(line[i] + j), sum);
+        store(sums + j, sum);
+      }
+      for (; j < rows; ++j) {
+        T sum = k == 0 ? T(0) : sums[j];
+        for (int i = 0; i < Lines; ++i)
+          sum = multiplyAdd(one[i], line[i][j], sum);
+        sums[j] = sum;
+      }
+    }
+  }
+
+  Context<T> &x_;
+  const Problem &p_;
+  T *sums_; // of one column after the other
 };
 
 template <class T, class In = T, class Widen = AsTheyAre<T>> class Dot {

@@ -289,6 +289,9 @@ std::vector<Case> edges() {
   cases.push_back({5, 0, 3}), cases.push_back({0, 5, 3}), cases.push_back({5, 6, 3, 0, 0, 0, 0});
   for (int64_t n : {1, 3, 4, 5}) // vectors and few columns, without gaps
     cases.push_back({n, 131, 77}), cases.push_back({131, n, 77, 0, 0, 0, 2});
+  for (int64_t n : {1, 2, 6, 7}) // few columns, rows up to one past those of a vector and of a block
+    for (int64_t rows : {8, 15, 16, 17, 48, 97})
+      cases.push_back({rows, n, 9, 1, 2, 3, 2});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
   for (int64_t rows = 1; rows <= 34; ++rows) // every height of a micro-kernel, of one to four vectors
@@ -296,11 +299,22 @@ std::vector<Case> edges() {
   return cases;
 }
 std::vector<Case> large() {
-  return {
-      {70, 70, 1031},  {1, 1000, 1029},      {9, 200, 2051, 1, 1, 1},   {33, 150, 1100},
-      {1, 4200, 37},   {129, 65, 530, 0, 5}, {600, 66, 20, 0, 0, 0, 1}, {100, 300, 80, 0, 0, 0, 1, 96, 256},
-      {50, 260, 300},  {2, 4200, 35},        {12, 1000, 301, 1, 7, 3},  {48, 330, 401},
-      {40, 1500, 130}, {33, 700, 390, 1, 7}};
+  return {{70, 70, 1031},
+          {1, 1000, 1029},
+          {9, 200, 2051, 1, 1, 1},
+          {33, 150, 1100},
+          {1, 4200, 37},
+          {129, 65, 530, 0, 5},
+          {600, 66, 20, 0, 0, 0, 1},
+          {100, 300, 80, 0, 0, 0, 1, 96, 256},
+          {50, 260, 300},
+          {2, 4200, 35},
+          {12, 1000, 301, 1, 7, 3},
+          {48, 330, 401},
+          {40, 1500, 130},
+          {33, 700, 390, 1, 7},
+          {5000, 1, 21},
+          {900, 6, 40, 3, 1}};
 }
 /// Edges, and depths past those that a packed operand has room for.
 std::vector<Case> narrow() {
