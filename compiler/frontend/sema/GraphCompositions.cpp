@@ -145,10 +145,10 @@ Value graphAnyAll(Elaborator &ctx, GraphCall &a) {
     Value zero = ctx.cast(integer(0), x.dtype, loc);
     x = ctx.binary(Op::Ne, std::move(x), std::move(zero), loc);
   }
-  x = ctx.cast(std::move(x), DType::I32, loc);
+  x = ctx.cast(std::move(x), DType::I8, loc);
   x = reduced(ctx, a, a.function.id == FunctionId::Any ? "max" : "min", std::move(x), keep);
   // Of no elements: the least or the largest integer.
-  Value zero = ctx.cast(integer(0), DType::I32, loc);
+  Value zero = ctx.cast(integer(0), DType::I8, loc);
   return ctx.binary(a.function.id == FunctionId::Any ? Op::Gt : Op::Ne, std::move(x), std::move(zero), loc);
 }
 

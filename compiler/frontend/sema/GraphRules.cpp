@@ -168,7 +168,10 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
   bool takesLast = false;
   if (isArg && !ctx.graphFlag(a[3], a.locOf(3), "select_last", takesLast)) return Value::error();
   const bool isBool = v.dtype == DType::Bool;
-  if (isBool || ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32))
+  const bool isExtreme = op == Op::Max || op == Op::Min;
+  if (isBool && isExtreme)
+    v = ctx.cast(std::move(v), DType::I8, loc);
+  else if (isBool || ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32))
     v = ctx.cast(std::move(v), DType::I32, loc);
   DType original = v.dtype;
   if (isMean || op == Op::Sum || op == Op::Prod) {
@@ -211,9 +214,9 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
         ctx.binary(Op::Sub, ctx.graphExtent(full[static_cast<size_t>(axes[0])]), Value::integer(1), loc);
     r = ctx.binary(Op::Sub, ctx.cast(std::move(last), DType::I32, loc), std::move(r), loc);
   }
-  // Of no elements: the least or the largest i32.
-  if (isBool && (op == Op::Max || op == Op::Min)) {
-    Value zero = ctx.cast(Value::integer(0), DType::I32, loc);
+  // Of no elements: the least or the largest i8.
+  if (isBool && isExtreme) {
+    Value zero = ctx.cast(Value::integer(0), DType::I8, loc);
     r = ctx.binary(op == Op::Max ? Op::Gt : Op::Ne, std::move(r), std::move(zero), loc);
   }
   if (keep && whole && isArg && rank != 1) r = ctx.graphReshapeTo(std::move(r), Dims(rank, DimExpr(1)), loc);
