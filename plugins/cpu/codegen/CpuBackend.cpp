@@ -23,6 +23,9 @@ namespace {
 /// two caches.
 constexpr int64_t kTileElements = 4096;
 
+/// The most columns of a tile whose rows are reduced: their results stay in the first-level cache.
+constexpr int64_t kMostOuterColumns = 1024;
+
 class Target final : public codegen::Target, public codegen::LlvmLowering {
 public:
   Target(std::string name, CpuTarget cpu) : name_(std::move(name)), cpu_(std::move(cpu)) {
@@ -64,6 +67,14 @@ public:
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
       // Values stay in registers, so a tile need not fit the first cache; rows may be short.
       if (rank > 1) return codegen::proposeCommonTile(request, 4 * kTileElements);
+      break;
+    case schedule::GroupKind::Reduce:
+      // The fewer rows are reduced, the more columns a program has; their order does not depend on it.
+      if (reducesOuterAxis) {
+        const int64_t height = codegen::coverExtent(reduced, 1, 64);
+        return {height,
+                codegen::coverExtent(columns, 16, std::min(kMostOuterColumns, 2 * kTileElements / height))};
+      }
       break;
     default:
       break;
