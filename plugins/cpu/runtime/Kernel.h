@@ -63,9 +63,10 @@ struct Kernel final : DeviceKernel {
   }
 
 private:
-  /// Returns whether the value is in the range where user memory is mapped. An integer in this range counts
-  /// as a pointer.
-  static bool isAddress(uint64_t value) { return value >= uint64_t{1} << 32 && value < uint64_t{1} << 47; }
+  /// Returns whether the value is in the range where user memory is mapped: the heap of a program that is not
+  /// position-independent, as many interpreters are, begins after its code, which is at 4 MiB. An integer in
+  /// this range counts as a pointer; a program with loops of so many steps is not brief at any of them.
+  static bool isAddress(uint64_t value) { return value >= uint64_t{1} << 22 && value < uint64_t{1} << 47; }
   static bool isLike(uint64_t a, uint64_t b) {
     if (isAddress(a) || isAddress(b)) return isAddress(a) && isAddress(b);
     return a - a / 2 <= b && b - b / 2 <= a;

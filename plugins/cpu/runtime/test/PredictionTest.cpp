@@ -31,6 +31,7 @@ TEST(Prediction, IsUnknownForIntegersFarFromTheLast) {
 
 TEST(Prediction, DoesNotDependOnWhereMemoryIs) {
   EXPECT_EQ(predicted(0x5555'0000'1000, 0x7fff'0000'0000), 70);
+  EXPECT_EQ(predicted(0x1990'9b90, 0x7fff'0000'0000), 70); // the heap of a program at a fixed address
 }
 
 TEST(Prediction, IsUnknownForKernelsThatMayWait) { EXPECT_EQ(predicted(1, 1, "launch: {}"), kUnknown); }
