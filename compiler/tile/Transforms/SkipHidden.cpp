@@ -11,6 +11,7 @@
 // with %end = %limit + the number of rows: no row sees a key from there on. Of the blocks of a causal
 // attention, those on the diagonal are nearly half empty. It runs after bounds have become explicit, which it
 // narrows, and before tile-transpose-products, which exchanges the axes of what it has found.
+#include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
