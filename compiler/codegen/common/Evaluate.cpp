@@ -151,7 +151,7 @@ Value TileLowering::evaluateBroadcast(tile::BroadcastOp op, Indices at, int64_t 
   for (size_t d = 0; d < shape.size(); ++d)
     if (shape[d] == 1 && target[d] != 1) index[d] = constant(0);
   if (lanes && shape.back() == 1 && target.back() != 1)
-    return splat(lane(evaluate(from, index, 1, mode), 0), lanes);
+    return splat(lane(evaluate(from, index, lanesOfOne(), mode), 0), lanes);
   return evaluate(from, index, lanes, mode);
 }
 

@@ -41,7 +41,7 @@ Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask)
   } else if (mask)
     v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
   else
-    v = LLVM::LoadOp::create(b_, type, address, align);
+    v = LLVM::LoadOp::create(b_, type, address, alignmentOf(element, lanes));
   if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
   return v;
 }
@@ -61,6 +61,8 @@ void TileLowering::store(Type element, Value v, Value address, Value mask) {
     LLVM::StoreOp::create(b_, v, address, align);
   } else if (mask)
     LLVM::MaskedStoreOp::create(b_, v, address, mask, align);
+  else if (auto vector = dyn_cast<VectorType>(v.getType()))
+    LLVM::StoreOp::create(b_, v, address, alignmentOf(element, vector.getDimSize(0)));
   else
     LLVM::StoreOp::create(b_, v, address, align);
 }
@@ -283,10 +285,11 @@ TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
   return window(viewOf(buffer), starts, extents, false);
 }
 
-/// i1: all of the window, or all of it before `ends`, is inside its tensor. Null if that is promised.
+/// i1: all of the window, or all of it before `ends`, is inside its tensor, and aligned. Null if that is
+/// promised.
 Value TileLowering::insideCondition(const Window &w, Indices ends) {
-  if (w.inBounds) return {};
-  Value all;
+  Value all = isAligned(w);
+  if (w.inBounds) return all;
   auto also = [&](arith::CmpIPredicate p, Value x, Value y) {
     all = both(all, arith::CmpIOp::create(b_, p, x, y));
   };
@@ -576,7 +579,7 @@ bool TileLowering::storeMerged(tile::StoreOp op, const Window &w) {
   from.shape.pop_back();
   Part part;
   if (!merged.inBounds) part.ends = windowEnds(merged);
-  if (part.ends.empty()) part.inside = insideCondition(merged);
+  part.inside = part.ends.empty() ? insideCondition(merged) : isAligned(merged);
   nestPart(from.shape, lanesFor(op.getValue()), part, [&](Indices at, int64_t lanes, Mode mode) {
     storeWindow(merged, loadPlace(from, at, lanes), at, mode);
   });
@@ -589,7 +592,8 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   auto shape = tile::tileType(op.getValue()).getShape();
   Part part;
   if (!w.inBounds) part.ends = windowEnds(w);
-  if (part.ends.empty()) part.inside = insideCondition(w); // promised, or it may begin before the tensor
+  // Without ends it is promised to be inside, or it may begin before the tensor.
+  part.inside = part.ends.empty() ? insideCondition(w) : isAligned(w);
   if (!op.getLower().empty()) {
     if (part.ends.empty()) part.ends = constants(shape);
     cutEnds(part.ends, op.getUpper());

@@ -123,7 +123,7 @@ protected:
     Value inside;
     std::optional<Interior> interior = {};
 
-    /// How many vectors `body` may compute at once where it needs no masks.
+    /// How many vectors, or elements as scalars, `body` may compute at once where it needs no masks.
     int64_t vectors = 1;
 
     bool isWhole() const { return ends.empty() && !inside && !interior; }
@@ -140,9 +140,18 @@ protected:
   virtual void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
     nest(shape, lanes, [&](Indices at, int64_t width) { body(at, width, {part.isWhole()}); });
   }
-  /// Returns how many vectors of the elements that `roots` compute should be computed side by side, so that
-  /// one waits for its results while another goes on.
+  /// Returns how many vectors of the elements that `roots` compute (elements, where they are scalars) should
+  /// be computed side by side: so that one waits for its results while another goes on, or because memory is
+  /// accessed in wider pieces.
   virtual int64_t vectorsFor(mlir::ValueRange /*roots*/) { return 1; }
+  /// `lanes` of a single element that others are copies of.
+  virtual int64_t lanesOfOne() const { return 1; }
+  /// i1: the rows of the window can be accessed in pieces as wide as `vectorsFor` says. Null if any can.
+  virtual Value isAligned(const Window &) { return {}; }
+  /// The bytes that the address of `lanes` elements in memory, without a mask, is known to be a multiple of.
+  virtual unsigned alignmentOf(Type element, int64_t /*lanes*/) const {
+    return std::max(1u, inMemoryElement(element).getIntOrFloatBitWidth() / 8);
+  }
   /// Returns the part of a store's nest that needs no masks, if masks at the beginning of a tile make that
   /// worthwhile.
   virtual std::optional<Interior> interiorOf(tile::StoreOp, const Window &) { return std::nullopt; }
@@ -270,7 +279,7 @@ protected:
   // Memory.cpp
   Window window(View, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
   Window window(Value view, mlir::ValueRange starts, llvm::ArrayRef<int64_t> extents, bool inBounds);
-  /// i1: the tile, cut to `ends` if there are any, is inside the tensor. Null if that is known.
+  /// i1: the tile, cut to `ends` if there are any, is inside the tensor and aligned. Null if that is known.
   Value insideCondition(const Window &, Indices ends = {});
   /// The elements of the tile's axis along `dim` that are inside the tensor.
   tile::Interval present(const Window &, size_t dim);

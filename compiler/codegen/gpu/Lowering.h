@@ -60,6 +60,20 @@ private:
   // Nest.cpp: threads.
   void nest(llvm::ArrayRef<int64_t> shape, int64_t lanes, NestBody body, Indices ends = {}) override;
   int64_t lanesFor(mlir::ValueRange, llvm::ArrayRef<Type>) override { return 0; }
+
+  // Vectors.cpp: a thread computes neighbours, with accesses of 16 bytes
+  int64_t vectorsFor(mlir::ValueRange roots) override;
+  int64_t lanesOfOne() const override { return 0; }
+  Value isAligned(const Window &) override;
+  unsigned alignmentOf(Type element, int64_t lanes) const override;
+  void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
+  /// Runs `body` for the first of every `length` neighbours, distributed over the threads. No barrier.
+  void spreadVectors(llvm::ArrayRef<int64_t> shape, int64_t length, llvm::function_ref<void(Indices)> body);
+  /// Emits one of two versions, and the choice between them by `condition` (null: true). Returns the values
+  /// of the one that is executed.
+  using Version = llvm::function_ref<Vec<Value>()>;
+  Vec<Value> choose(Value condition, Version then, Version otherwise);
+
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override { emit({!condition}); }
   /// Runs `body` for i32 `i` in [0, count), distributed over the threads. No barrier.
   void spread(int64_t count, llvm::function_ref<void(Value)> body);
@@ -73,6 +87,11 @@ private:
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;
+  using Fold = llvm::function_ref<Value(Value, Value)>;
+  /// Combines the partial results of each `width` consecutive threads by halves. Each thread has those of
+  /// neighbouring lanes. All threads of a group get the result.
+  Value foldThreads(Vec<Value> parts, int64_t width, Fold fold);
+  Value shuffle(Value v, Value lane);
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
   LogicalResult lowerTranspose(tile::TransposeOp) override;
@@ -122,6 +141,7 @@ private:
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
   bool hasCopies_ = false;   // the kernel has asynchronous copies
   bool readsShared_ = false; // it has products of lowerWarpgroupProduct
+  bool isWide_ = false;      // what is emitted accesses vectors at multiples of their size
   /// A product that was started: the sums of each instruction, by register.
   struct StartedProduct {
     tile::MmaOp op;

@@ -1,12 +1,19 @@
-// Reductions. A result whose order has one lane is computed by one thread. Otherwise a thread per lane folds
-// every so many elements, and a tree combines their partial results.
+// Reductions. A result whose order has one lane is computed by one thread. Otherwise a thread folds every so
+// many elements of one lane, or of neighbouring ones, and shuffles combine the partial results of a warp, or,
+// where the vendor has none, a tree in shared memory.
 #include "compiler/codegen/gpu/Lowering.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
 namespace tessera::gpu {
 
 namespace {
+
+constexpr int64_t kMostLength = 8; // lanes of a thread
+constexpr int64_t kMostSteps =
+    8; // that a thread reads without a loop, so that it waits for all of them at once
 
 SmallVector<int64_t> without(ArrayRef<int64_t> shape, int64_t axis) {
   SmallVector<int64_t> kept(shape);
@@ -36,57 +43,184 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   Value input = op.getInput();
   Type element = tile::tileType(input).getElementType();
   auto shape = tile::tileType(input).getShape();
-  int64_t axis = op.getAxis(), n = shape[axis];
+  const int64_t axis = op.getAxis();
   bool isUnsigned = op.getIsUnsigned() || element.isInteger(1);
   Vec<int64_t> kept = without(shape, axis);
-  int64_t results = ShapedType::getNumElements(kept);
+  const auto [lanes, width, length, n, results] = tile::sharesOf(op, target_.threads);
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), isUnsigned, x, y); };
-  /// The elements first, first + step, ... of one result.
-  auto partial = [&](Indices at, Value first, int64_t step, Mode mode) {
-    auto read = [&](Value k) { return evaluate(input, with(at, axis, k), 0, mode); };
-    Value next = arith::AddIOp::create(b_, first, constant(step));
-    auto loop = scf::ForOp::create(b_, next, constant(n), constant(step), ValueRange{read(first)});
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(b_, fold(loop.getRegionIterArg(0), read(loop.getInductionVar())));
-    return loop.getResult(0);
-  };
-  int64_t width = op.getOrder() ? op.getOrder()->getLanes() : 1;
   const bool hasChains = op.getOrder() && !op.getOrder()->getChains().empty();
-  if (hasChains || (width > 1 && (results * width > target_.threads || width > n)))
+  if (hasChains || lanes > n ||
+      (lanes > 1 && (results > target_.threads || length > kMostLength || (length > 1 && n % lanes))))
     return op.emitOpError() << "has an order that is not implemented on " << backend_
                             << " (TSR_UNIMPLEMENTED): "
                             << (hasChains ? "chains" : "more lanes than threads or elements");
-  bool toTile = tile::isTile(op.getResult());
-  versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
-    if (width == 1 && toTile) {
-      Place to = place(op.getResult());
-      return nest(kept, 0,
-                  [&](Indices at, int64_t) { storePlace(to, partial(at, constant(0), 1, mode), at); });
-    }
-    int64_t threads = results * width;
-    Value result = arith::DivUIOp::create(b_, thread_, i32(width));
-    Value first =
-        arith::IndexCastUIOp::create(b_, b_.getIndexType(), arith::RemUIOp::create(b_, thread_, i32(width)));
-    guarded(below(thread_, threads), [&] {
-      store(element, partial(delinearize(result, kept), first, width, mode), exchange(element, thread_));
-    });
-    tree(threads, width, [&](Value mine, Value other) {
-      Value x = load(element, exchange(element, mine), 0), y = load(element, exchange(element, other), 0);
-      store(element, fold(x, y), exchange(element, mine));
-    });
-    if (toTile) {
-      Place to = place(op.getResult());
-      spread(results, [&](Value i) {
-        Value from = arith::MulIOp::create(b_, i, i32(width));
-        storePlace(to, load(element, exchange(element, from), 0), delinearize(i, kept));
-      });
+  const bool toTile = tile::isTile(op.getResult());
+  Value isInside = insideCondition(ValueRange(input));
+  /// The partial results of the lanes from `first` on of one result.
+  auto partial = [&](Indices at, Value first, bool isWide) {
+    llvm::SaveAndRestore wide(isWide_, isWide);
+    auto read = [&](Value k) {
+      if (isWide) return Vec<Value>{evaluate(input, with(at, axis, k), length, {true})};
+      Vec<Value> elements;
+      for (int64_t i = 0; i < length; ++i) {
+        Value next = i ? arith::AddIOp::create(b_, k, constant(i)).getResult() : k;
+        elements.push_back(evaluate(input, with(at, axis, next), 0, {!isInside}));
+      }
+      return elements;
+    };
+    auto foldInto = [&](ValueRange sums, Value k) {
+      Vec<Value> next = read(k);
+      for (auto [sum, x] : llvm::zip_equal(sums, next))
+        x = fold(sum, x);
+      return next;
+    };
+    Vec<Value> sums = read(first);
+    if (isWide && n / lanes <= kMostSteps) {
+      for (int64_t k = lanes; k < n; k += lanes)
+        sums = foldInto(sums, arith::AddIOp::create(b_, first, constant(k)));
     } else {
-      map_.map(op.getResult(), load(element, exchange(element, i32(0)), 0));
+      Value second = arith::AddIOp::create(b_, first, constant(lanes));
+      auto loop = scf::ForOp::create(b_, second, constant(n), constant(lanes), sums);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(loop.getBody());
+      scf::YieldOp::create(b_, foldInto(loop.getRegionIterArgs(), loop.getInductionVar()));
+      sums = Vec<Value>(loop.getResults());
     }
+    if (!isWide) return sums;
+    Vec<Value> elements;
+    for (int64_t i = 0; i < length; ++i)
+      elements.push_back(vector::ExtractOp::create(b_, sums[0], i));
+    return elements;
+  };
+  if (lanes == 1 && toTile) {
+    Place to = place(op.getResult());
+    nest(kept, 0, [&](Indices at, int64_t) { storePlace(to, partial(at, constant(0), false)[0], at); });
+    return success();
+  }
+
+  const int64_t threads = results * width;
+  Value active = threads < target_.threads ? below(thread_, threads) : Value();
+  Value position = arith::RemUIOp::create(b_, thread_, i32(width));
+  Vec<Value> at = delinearize(arith::DivUIOp::create(b_, thread_, i32(width)), kept);
+  const bool canBeWide = length > 1 && tile::vectorLength(input, /*computesRoots=*/false) >= length;
+  auto ofThread = [&] {
+    Value first =
+        arith::IndexCastUIOp::create(b_, b_.getIndexType(), arith::MulIOp::create(b_, position, i32(length)));
+    if (!canBeWide) return partial(at, first, false);
+    return choose(
+        isInside, [&] { return partial(at, first, true); }, [&] { return partial(at, first, false); });
+  };
+  Vec<Value> parts =
+      choose(active, ofThread, [&] { return Vec<Value>(length, zeroOf(target::registerElement(element))); });
+  Value result = foldThreads(parts, width, fold);
+  Value isFirst = both(active, arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, position, i32(0)));
+  if (toTile) {
+    Place to = place(op.getResult());
+    guarded(isFirst, [&] { storePlace(to, result, at); });
+  } else if (active) { // the other threads have it from memory
     lowerBarrier();
-  });
+    guarded(isFirst, [&] { store(element, result, exchange_); });
+    lowerBarrier();
+    result = load(element, exchange_, 0);
+  }
+  if (!toTile) map_.map(op.getResult(), result);
+  lowerBarrier();
   return success();
+}
+
+Value KernelLowering::foldThreads(Vec<Value> parts, int64_t width, Fold fold) {
+  const int64_t warp = vendor_.hasShuffles() ? target_.warpSize : 1, length = int64_t(parts.size());
+  if (width > warp) {
+    // The lanes at the same place of different warps through memory.
+    Type type = parts[0].getType();
+    auto slot = [&](Value thread, int64_t i) {
+      Value word = arith::MulIOp::create(b_, thread, i32(length));
+      return exchange(type, i ? arith::AddIOp::create(b_, word, i32(i)).getResult() : word);
+    };
+    auto get = [&](Value thread) {
+      Vec<Value> all;
+      for (int64_t i = 0; i < length; ++i)
+        all.push_back(load(type, slot(thread, i), 0));
+      return all;
+    };
+    auto put = [&](Value thread, ValueRange all) {
+      for (int64_t i = 0; i < length; ++i)
+        store(type, all[i], slot(thread, i));
+    };
+    put(thread_, parts);
+    auto foldEach = [&](ValueRange x, ValueRange y) {
+      return llvm::map_to_vector(llvm::zip_equal(x, y),
+                                 [&](auto pair) { return fold(std::get<0>(pair), std::get<1>(pair)); });
+    };
+    Value group = arith::SubIOp::create(b_, thread_, arith::RemUIOp::create(b_, thread_, i32(width)));
+    if (warp == 1) {
+      tree(target_.threads, width,
+           [&](Value mine, Value other) { put(mine, foldEach(get(mine), get(other))); });
+      parts = get(group);
+    } else {
+      lowerBarrier();
+      Value first = arith::AddIOp::create(b_, group, arith::RemUIOp::create(b_, thread_, i32(warp)));
+      Vec<Vec<Value>> warps;
+      for (int64_t w = 0; w < width; w += warp)
+        warps.push_back(get(w ? arith::AddIOp::create(b_, first, i32(w)).getResult() : first));
+      for (size_t half = warps.size() / 2; half; half /= 2)
+        for (size_t w = 0; w < half; ++w)
+          warps[w] = foldEach(warps[w], warps[w + half]);
+      parts = warps[0];
+    }
+    width = warp;
+  }
+  // Each exchange halves what a thread has, as long as it has several lanes: it goes on with one half of
+  // them, and gives the other away.
+  Vec<int64_t> divided;
+  auto from = [&](Value v, int64_t distance) {
+    return shuffle(v,
+                   arith::XOrIOp::create(b_, arith::RemUIOp::create(b_, thread_, i32(warp)), i32(distance)));
+  };
+  for (int64_t half = width / 2; half; half /= 2) {
+    if (parts.size() == 1) {
+      parts[0] = fold(parts[0], from(parts[0], half));
+      continue;
+    }
+    Value bit = arith::AndIOp::create(b_, thread_, i32(half));
+    Value isUpper = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, bit, i32(0));
+    const size_t count = parts.size() / 2;
+    for (size_t i = 0; i < count; ++i) {
+      Value mine = arith::SelectOp::create(b_, isUpper, parts[count + i], parts[i]);
+      Value given = arith::SelectOp::create(b_, isUpper, parts[i], parts[count + i]);
+      parts[i] = fold(mine, from(given, half));
+    }
+    parts.resize(count);
+    divided.push_back(half);
+  }
+  for (int64_t half : divided)
+    for (Value &part : parts)
+      part = fold(part, from(part, half));
+  for (size_t half = parts.size() / 2; half; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      parts[i] = fold(parts[i], parts[i + half]);
+  return parts[0];
+}
+
+/// Words of 32 bits are exchanged.
+Value KernelLowering::shuffle(Value v, Value lane) {
+  Type type = v.getType(), word = b_.getI32Type();
+  const unsigned bits = type.getIntOrFloatBitWidth();
+  Type integer = b_.getIntegerType(bits);
+  if (type != integer) v = arith::BitcastOp::create(b_, integer, v);
+  if (bits == 64) {
+    Value shift = arith::ConstantOp::create(b_, b_.getI64IntegerAttr(32));
+    Value low = arith::TruncIOp::create(b_, word, v);
+    Value high = arith::TruncIOp::create(b_, word, arith::ShRUIOp::create(b_, v, shift));
+    low = arith::ExtUIOp::create(b_, integer, vendor_.emitShuffle(b_, low, lane));
+    high = arith::ExtUIOp::create(b_, integer, vendor_.emitShuffle(b_, high, lane));
+    v = arith::OrIOp::create(b_, arith::ShLIOp::create(b_, high, shift), low);
+  } else {
+    if (bits < 32) v = arith::ExtUIOp::create(b_, word, v);
+    v = vendor_.emitShuffle(b_, v, lane);
+    if (bits < 32) v = arith::TruncIOp::create(b_, integer, v);
+  }
+  return type == integer ? v : arith::BitcastOp::create(b_, type, v).getResult();
 }
 
 /// Among equal values the lowest position wins, whichever thread found it; likewise among NaNs.
@@ -182,15 +316,43 @@ LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
   return success();
 }
 
+/// Where it is read by vectors, consecutive threads have consecutive rows of the input, whose elements they
+/// store to different banks of shared memory.
 LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   Place to = place(op.getResult());
-  versioned(insideCondition(ValueRange(op.getInput())), [&](Mode mode) {
-    nest(to.shape, 0, [&](Indices at, int64_t) {
-      Vec<Value> from(at);
-      std::swap(from[from.size() - 2], from.back());
-      storePlace(to, evaluate(op.getInput(), from, 0, mode), at);
+  Value input = op.getInput(), isInside = insideCondition(ValueRange(input));
+  const size_t rank = to.shape.size();
+  const int64_t length = tile::vectorLength(input, /*computesRoots=*/false);
+  auto single = [&]() -> Vec<Value> {
+    spread(ShapedType::getNumElements(to.shape), [&](Value i) {
+      Vec<Value> at = delinearize(i, to.shape), from(at);
+      std::swap(from[rank - 2], from.back());
+      storePlace(to, evaluate(input, from, 0, {!isInside}), at);
     });
-  });
+    return {};
+  };
+  auto vectors = [&]() -> Vec<Value> {
+    Vec<int64_t> pieces(to.shape);
+    pieces[rank - 2] /= length;
+    spreadVectors(pieces, 1, [&](Indices piece) {
+      Vec<Value> at(piece), from(piece);
+      at[rank - 2] = arith::MulIOp::create(b_, piece[rank - 2], constant(length));
+      from[rank - 2] = piece.back();
+      from.back() = at[rank - 2];
+      Value v = evaluate(input, from, length, {true});
+      Value first = at[rank - 2];
+      for (int64_t i = 0; i < length; ++i) {
+        at[rank - 2] = arith::AddIOp::create(b_, first, constant(i));
+        storePlace(to, vector::ExtractOp::create(b_, v, i), at);
+      }
+    });
+    return {};
+  };
+  if (length > 1)
+    choose(isInside, vectors, single);
+  else
+    single();
+  lowerBarrier();
   return success();
 }
 

@@ -83,6 +83,12 @@ public:
                                                         int count, bool transposed) const {
     llvm_unreachable("the vendor loads no matrices");
   }
+  /// If it has shuffles: emits the exchange of i32 words within a warp, all of whose lanes reach it. Returns
+  /// the word of lane `lane`.
+  virtual bool hasShuffles() const { return false; }
+  virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value lane) const {
+    llvm_unreachable("the vendor has no shuffles");
+  }
   /// If the row has them (copiesAsync): emits the copy of 16 bytes from global to shared memory, both at
   /// multiples of 16, of which only the first `copied` (i32; null: 16) are read and the others become zeros;
   /// ends the group of this thread's copies; waits for all groups of this thread but the last `pending`.

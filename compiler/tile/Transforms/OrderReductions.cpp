@@ -4,7 +4,9 @@
 //   vectors   along the last axis a partial result per lane, and four such vectors to hide the latency of
 //   additions;
 //             along another axis the elements in order, since the lanes are other results
-//   threads   if there are more threads than results, a power of two of them share each result
+//   threads   if there are more threads than results, a power of two of them share each result; along the
+//   last axis each has
+//             neighbouring lanes, which it reads by one access
 //
 // Chains that the profile permits (`reassociation`) are added where latency is not hidden otherwise.
 #include "compiler/tile/IR/Profiles.h"
@@ -42,7 +44,12 @@ private:
   OrderAttr amongThreads(ReduceOp op) {
     auto type = tileType(op.getInput());
     const int64_t n = type.getDimSize(op.getAxis()), results = type.getNumElements() / n;
-    return order(threadsPerResult(threads, results, n));
+    const int64_t width = threadsPerResult(threads, results, n);
+    const bool alongLast = op.getAxis() + 1 == static_cast<uint64_t>(type.getRank());
+    int64_t length = width > 1 && alongLast ? vectorLength(op.getInput(), /*computesRoots=*/false) : 1;
+    while (n % (width * length) && length > 1)
+      length /= 2;
+    return order(width * length);
   }
 
   OrderAttr inVectors(ReduceOp op, bool regroups) {

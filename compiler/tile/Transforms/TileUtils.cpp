@@ -146,6 +146,43 @@ std::optional<StridedDim> stridedDim(GatherOp op) {
   return isShortStride(step) ? std::optional(StridedDim{*dim, step}) : std::nullopt;
 }
 
+int64_t vectorLength(ValueRange roots, bool computesRoots) {
+  constexpr int64_t kBytes = 16, kMost = 8; // vectors of SPIR-V have at most 16 elements, those of PTX 8
+  const int64_t n = tileType(roots.front()).getShape().back();
+  int64_t narrowest = kBytes, most = kMost;
+  SmallVector<std::pair<Value, bool>> work; // and: does every element of a row read the same one?
+  for (Value root : roots)
+    work.emplace_back(root, false);
+  llvm::SmallPtrSet<Value, 16> seen[2]; // by isColumn
+  while (!work.empty()) {
+    auto [v, isColumn] = work.pop_back_val();
+    if (!isTile(v) || !seen[isColumn].insert(v).second) continue;
+    auto type = tileType(v);
+    isColumn |= type.getShape().back() == 1;
+    if (!isColumn && type.getShape().back() != n) return 1;
+    const bool isRoot = llvm::is_contained(roots, v);
+    const bool isRead = inMemory(v) && (!isRoot || !computesRoots || alwaysInMemory(v));
+    Operation *op = v.getDefiningOp();
+    if (!isColumn && (isRoot || isRead || isa<LoadOp>(op)))
+      narrowest = std::min(narrowest, storageBytes(type.getElementType()));
+    if (isRead || isa<LoadOp, IotaOp, arith::ConstantOp>(op)) continue;
+    if (auto read = dyn_cast<BufferReadOp>(op)) {
+      if (!read.getStarts().empty()) return 1;
+      const int64_t bytes = storageBytes(type.getElementType());
+      narrowest = std::min(narrowest, bytes);
+      most = std::min(most, kBytes / bytes); // a swizzle keeps pieces of 16 bytes
+      continue;
+    }
+    if (!isa<BroadcastOp, ExpandDimsOp>(op) && (!isElementwise(op) || isa<RandOp>(op))) return 1;
+    for (Value operand : op->getOperands())
+      work.emplace_back(operand, isColumn);
+  }
+  int64_t length = std::min(most, kBytes / narrowest);
+  while (n % length)
+    length /= 2;
+  return length;
+}
+
 int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n) {
   if (results >= threads) return 1;
   return std::min<int64_t>(llvm::bit_floor<uint64_t>(threads / results), llvm::bit_floor<uint64_t>(n));
@@ -205,10 +242,24 @@ static scf::ForOp laneLoop(Operation *op) {
   return loop;
 }
 
+ReduceShares sharesOf(ReduceOp op, int64_t threads) {
+  auto type = tileType(op.getInput());
+  const int64_t lanes = op.getOrder() ? op.getOrder()->getLanes() : 1, n = type.getDimSize(op.getAxis()),
+                results = type.getNumElements() / n,
+                most = int64_t(llvm::bit_floor(uint64_t(std::max<int64_t>(threads / results, 1))));
+  const int64_t width = std::min(lanes, most);
+  return {lanes, width, lanes / width, n, results};
+}
+
 int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
   int64_t words = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
-    if (isa<ReduceOp, GroupReduceOp>(op)) words = std::max(words, threads);
+    if (isa<GroupReduceOp>(op)) words = std::max(words, threads);
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      const int64_t bytes =
+          llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
+      words = std::max(words, threads * int64_t(llvm::divideCeil(sharesOf(reduce, threads).length * bytes, 8)));
+    }
     if (isa<ArgReduceOp>(op)) words = std::max(words, threads * 3 / 2);
     bool scalar = isa<AtomicOp, AtomicCasOp, LoadElemOp>(op) && !isTile(op->getResult(0));
     if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);

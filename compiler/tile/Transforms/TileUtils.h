@@ -44,6 +44,11 @@ bool isShort(mlir::Value v);
 /// in one loop, after `tile-fuse`. Bools and indices do not count; at least 1.
 int64_t widestElement(mlir::ValueRange roots, llvm::ArrayRef<mlir::Type> more = {});
 
+/// Returns how many neighbours along the last axis one thread of a GPU computes at once, with accesses of 16
+/// bytes: a power of two that divides the axis, 1 if neighbours have to be computed one by one. `roots` are
+/// what is read or stored there; if `computesRoots`, those that will be in memory are computed as well.
+int64_t vectorLength(mlir::ValueRange roots, bool computesRoots);
+
 /// Returns how many of `threads` threads combine the `n` elements of each of `results` results: a power of
 /// two.
 int64_t threadsPerResult(int64_t threads, int64_t results, int64_t n);
@@ -64,6 +69,13 @@ bool isStoredFromRegisters(ConvertOp);
 
 /// Is it a shared buffer whose first axis counts the buffers of a ring?
 bool isRing(mlir::Value buffer);
+
+/// How threads divide a reduction of `n` elements with so many `results`: `width` of them share a result, and
+/// each has `length` neighbouring lanes of its order.
+struct ReduceShares {
+  int64_t lanes, width, length, n, results;
+};
+ReduceShares sharesOf(ReduceOp op, int64_t threads);
 
 /// Returns the bytes of shared memory through which the `threads` threads of a program of `kernel` exchange
 /// values.

@@ -125,6 +125,13 @@ public:
     return words;
   }
 
+  bool hasShuffles() const override { return true; }
+  Value emitShuffle(ImplicitLocOpBuilder &b, Value word, Value lane) const override {
+    auto number = [&](int32_t n) -> Value { return LLVM::ConstantOp::create(b, b.getI32Type(), n); };
+    return NVVM::ShflOp::create(b, b.getI32Type(), number(-1), word, lane, number(31), NVVM::ShflKind::idx,
+                                UnitAttr());
+  }
+
   void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from, Value copied) const override {
     NVVM::CpAsyncOp::create(b, to, from, 16, NVVM::LoadCacheModifierKind::CG, copied);
   }

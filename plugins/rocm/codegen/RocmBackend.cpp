@@ -86,6 +86,12 @@ public:
     return elements;
   }
 
+  bool hasShuffles() const override { return true; }
+  Value emitShuffle(ImplicitLocOpBuilder &b, Value word, Value lane) const override {
+    Value bytes = LLVM::ShlOp::create(b, lane, LLVM::ConstantOp::create(b, b.getI32Type(), 2));
+    return ROCDL::DsBpermuteOp::create(b, b.getI32Type(), bytes, word);
+  }
+
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
                   const gpu::Architecture &) const override {
     Builder b(function.getContext());

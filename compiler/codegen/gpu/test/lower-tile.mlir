@@ -29,15 +29,20 @@ tile.kernel @negate(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>, %n: index) gri
 
 // -----
 
-// A row's sum: every thread folds four elements, eight barriers separate the steps of the tree, and one more keeps
-// the exchange area until all have read the result.
+// A row's sum: where the tensor is aligned, every thread reads four elements by one access. Eight warps meet in shared
+// memory, once; the lanes of a warp exchange their sums by shuffles. One more barrier keeps the exchange area.
 // CHECK-LABEL: gpu.module
-// CHECK: llvm.mlir.global internal @shared_tsr_kernel_sum() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<2048 x i8>
+// CHECK: llvm.mlir.global internal @shared_tsr_kernel_sum() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<4096 x i8>
 // CHECK: gpu.func @tsr_kernel_sum(
-// CHECK: scf.for {{.*}} iter_args
-// CHECK: llvm.store {{.*}} : f32, !llvm.ptr<3>
-// CHECK-COUNT-9: gpu.barrier
-// CHECK: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK: scf.if
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK: else
+// CHECK: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-COUNT-4: llvm.store {{.*}} : f32, !llvm.ptr<3>
+// CHECK: gpu.barrier
+// CHECK-COUNT-32: llvm.load {{.*}} : !llvm.ptr<3> -> f32
+// CHECK-COUNT-8: nvvm.shfl.sync
+// CHECK-NOT: nvvm.shfl.sync
 // CHECK: gpu.barrier
 // CHECK: scf.if
 // CHECK: llvm.store {{.*}} : f32, !llvm.ptr<1>

@@ -1,0 +1,114 @@
+// Elements of tiles as vectors: where a tile is inside its tensors and rows begin at multiples of 16 bytes, a
+// thread computes neighbours along the last axis at once. Whether that is so is decided at run time, for the
+// whole tile. Elsewhere elements are computed one by one, with masks.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+namespace {
+constexpr int64_t kBytes = 16; // of the widest access
+
+/// A thread computes at most so many vectors of a tile without a loop, so that it waits for several at once.
+constexpr int64_t kMostUnrolled = 4;
+} // namespace
+
+/// With fewer vectors than threads, more threads compute shorter ones. What is stored under flags is stored
+/// element by element.
+int64_t KernelLowering::vectorsFor(ValueRange roots) {
+  if (roots.size() > 1) return 1;
+  int64_t length = tile::vectorLength(roots, /*computesRoots=*/true);
+  while (length > 1 && tile::tileType(roots.front()).getNumElements() < length * target_.threads)
+    length /= 2;
+  return length;
+}
+
+Value KernelLowering::isAligned(const Window &w) {
+  if (w.extents[w.dimOfAxis.back()] == 1) return {}; // read element by element
+  if (!w.isContiguous() || isPacked(w.view.element))
+    return arith::ConstantOp::create(b_, b_.getBoolAttr(false));
+  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
+  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
+  // The bits of the first address and of the distances between rows.
+  Value first = windowAddress(w, constants(Vec<int64_t>(w.dimOfAxis.size(), 0)));
+  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
+  for (unsigned dim : ArrayRef(w.dimOfAxis).drop_back())
+    if (w.extents[dim] > 1) {
+      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[dim]), number(bytes));
+      bits = arith::OrIOp::create(b_, bits, distance);
+    }
+  Value low = arith::AndIOp::create(b_, bits, number(kBytes - 1));
+  return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
+}
+
+unsigned KernelLowering::alignmentOf(Type element, int64_t lanes) const {
+  const unsigned one = TileLowering::alignmentOf(element, lanes);
+  return isWide_ && lanes > 1 ? std::min<unsigned>(kBytes, one * unsigned(lanes)) : one;
+}
+
+SmallVector<Value> KernelLowering::choose(Value condition, Version then, Version otherwise) {
+  if (!condition) return then();
+  Vec<Value> first, second;
+  auto branch = scf::IfOp::create(b_, TypeRange(), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  for (auto [region, version, values] : {std::tuple(&branch.getThenRegion(), &then, &first),
+                                         std::tuple(&branch.getElseRegion(), &otherwise, &second)}) {
+    b_.setInsertionPointToStart(&region->front());
+    *values = (*version)();
+  }
+  if (first.empty()) return {};
+  // The types of the values are known only now.
+  b_.setInsertionPointAfter(branch);
+  auto typed = scf::IfOp::create(b_, ValueRange(first).getTypes(), condition, /*withElseRegion=*/true);
+  for (auto [from, to, values] : {std::tuple(&branch.getThenRegion(), &typed.getThenRegion(), &first),
+                                  std::tuple(&branch.getElseRegion(), &typed.getElseRegion(), &second)}) {
+    to->takeBody(*from);
+    to->front().getTerminator()->erase();
+    b_.setInsertionPointToEnd(&to->front());
+    scf::YieldOp::create(b_, *values);
+  }
+  branch.erase();
+  return Vec<Value>(typed.getResults());
+}
+
+void KernelLowering::spreadVectors(ArrayRef<int64_t> shape, int64_t length,
+                                   llvm::function_ref<void(Indices)> body) {
+  llvm::SaveAndRestore wide(isWide_, true);
+  Vec<int64_t> pieces(shape);
+  pieces.back() /= length;
+  auto run = [&](Value i) {
+    Vec<Value> at = delinearize(i, pieces);
+    at.back() = arith::MulIOp::create(b_, at.back(), constant(length));
+    body(at);
+  };
+  const int64_t count = ShapedType::getNumElements(pieces), turns = count / target_.threads;
+  if (count % target_.threads || turns > kMostUnrolled) return spread(count, run);
+  for (int64_t turn = 0; turn < turns; ++turn)
+    run(turn ? arith::AddIOp::create(b_, thread_, i32(turn * target_.threads)).getResult() : thread_);
+}
+
+void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t, const Part &part, PartBody body) {
+  Value isWhole = part.inside;
+  for (auto [end, extent] : llvm::zip(part.ends, shape))
+    if (end)
+      isWhole = both(isWhole, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, end, constant(extent)));
+  auto single = [&](bool isInside) {
+    spread(ShapedType::getNumElements(shape), [&](Value i) { body(delinearize(i, shape), 0, {isInside}); });
+  };
+  if (part.vectors == 1) {
+    single(!isWhole);
+  } else {
+    auto vectors = [&]() -> Vec<Value> {
+      spreadVectors(shape, part.vectors, [&](Indices at) { body(at, part.vectors, {true}); });
+      return {};
+    };
+    choose(isWhole, vectors, [&]() -> Vec<Value> { return single(false), Vec<Value>(); });
+  }
+  lowerBarrier();
+}
+
+} // namespace tessera::gpu
