@@ -1,10 +1,11 @@
 // tile.kernel -> gpu.func: one program is one thread block, whose threads share the elements of every tile.
 //
-// Thread t of T computes the elements t, t + T, ... of a tile in row-major order. Tiles that need memory are
-// in shared memory, or in the block's part of a global workspace if they do not fit. All threads execute the
-// code between the loop nests (loops, branches, scalars) alike, so that all of them reach every barrier; only
-// thread 0 executes scalar side effects. The lanes of a linear_id program are distributed over the threads
-// and run code of their own, without barriers.
+// Thread t of T computes the elements t, t + T, ... of a tile in row-major order, or, where memory allows it,
+// the vectors of neighbours with these numbers. Tiles that need memory are in shared memory, or in the
+// block's part of a global workspace if they do not fit. All threads execute the code between the loop nests
+// (loops, branches, scalars) alike, so that all of them reach every barrier; only thread 0 executes scalar
+// side effects. The lanes of a linear_id program are distributed over the threads and run code of their own,
+// without barriers.
 #pragma once
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/codegen/gpu/Vendor.h"
@@ -67,6 +68,7 @@ private:
   Value isAligned(const Window &) override;
   unsigned alignmentOf(Type element, int64_t lanes) const override;
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
+  LogicalResult lowerTranspose(tile::TransposeOp) override;
   /// Runs `body` for the first of every `length` neighbours, distributed over the threads. No barrier.
   void spreadVectors(llvm::ArrayRef<int64_t> shape, int64_t length, llvm::function_ref<void(Indices)> body);
   /// Emits one of two versions, and the choice between them by `condition` (null: true). Returns the values
@@ -94,7 +96,6 @@ private:
   Value shuffle(Value v, Value lane);
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
-  LogicalResult lowerTranspose(tile::TransposeOp) override;
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) override;
   /// Combines the values that the threads of each group of `width` (a power of two) consecutive threads left
   /// in the exchange area, for threads below `threads`. The first thread of each group has the result. Has

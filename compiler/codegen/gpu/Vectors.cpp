@@ -111,4 +111,44 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t, const Part &part
   lowerBarrier();
 }
 
+/// Where it is read by vectors, consecutive threads have consecutive rows of the input, whose elements they
+/// store to different banks of shared memory.
+LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
+  Place to = place(op.getResult());
+  Value input = op.getInput(), isInside = insideCondition(ValueRange(input));
+  const size_t rank = to.shape.size();
+  const int64_t length = tile::vectorLength(input, /*computesRoots=*/false);
+  auto single = [&]() -> Vec<Value> {
+    spread(ShapedType::getNumElements(to.shape), [&](Value i) {
+      Vec<Value> at = delinearize(i, to.shape), from(at);
+      std::swap(from[rank - 2], from.back());
+      storePlace(to, evaluate(input, from, 0, {!isInside}), at);
+    });
+    return {};
+  };
+  auto vectors = [&]() -> Vec<Value> {
+    Vec<int64_t> pieces(to.shape);
+    pieces[rank - 2] /= length;
+    spreadVectors(pieces, 1, [&](Indices piece) {
+      Vec<Value> at(piece), from(piece);
+      at[rank - 2] = arith::MulIOp::create(b_, piece[rank - 2], constant(length));
+      from[rank - 2] = piece.back();
+      from.back() = at[rank - 2];
+      Value v = evaluate(input, from, length, {true});
+      Value first = at[rank - 2];
+      for (int64_t i = 0; i < length; ++i) {
+        at[rank - 2] = arith::AddIOp::create(b_, first, constant(i));
+        storePlace(to, vector::ExtractOp::create(b_, v, i), at);
+      }
+    });
+    return {};
+  };
+  if (length > 1)
+    choose(isInside, vectors, single);
+  else
+    single();
+  lowerBarrier();
+  return success();
+}
+
 } // namespace tessera::gpu
