@@ -78,6 +78,36 @@ tsr_status_t tsrStreamNative(tsr_stream_t handle, tsr_native_stream_t *native) {
   });
 }
 
+namespace {
+
+/// Calls a function of a stream with the interface and the handle of another library's stream.
+tsr_status_t order(tsr_stream_t handle, const tsr_native_stream_t *native,
+                   tsr_status_t (DeviceStream::*function)(const char *, void *, std::string &)) {
+  return guarded([&] {
+    StreamObject *stream;
+    if (tsr_status_t status = resolve(handle, stream)) return status;
+    if (tsr_status_t status = requireOut(native, "native")) return status;
+    tsr_native_stream_t known{};
+    if (tsr_status_t status = readOptions(native, known, "native")) return status;
+    if (tsr_status_t status = requireOut(known.api, "native: api")) return status;
+    std::string why;
+    if (tsr_status_t status = ((*stream->device).*function)(known.api, known.handle, why))
+      return fail(status,
+                  std::string("a stream of backend ") + stream->context->backend->name() + ": " + why);
+    return TSR_SUCCESS;
+  });
+}
+
+} // namespace
+
+tsr_status_t tsrStreamWaitNative(tsr_stream_t stream, const tsr_native_stream_t *native) {
+  return order(stream, native, &DeviceStream::waitNative);
+}
+
+tsr_status_t tsrNativeWaitStream(const tsr_native_stream_t *native, tsr_stream_t stream) {
+  return order(stream, native, &DeviceStream::nativeWaits);
+}
+
 tsr_status_t tsrSynchronize(tsr_context_t handle) {
   return guarded([&] {
     ContextObject *context;

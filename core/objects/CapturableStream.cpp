@@ -165,6 +165,16 @@ tsr_status_t CapturableStream::native(const char *&api, void *&handle, std::stri
   return queued([] { return TSR_SUCCESS; });
 }
 
+tsr_status_t CapturableStream::waitNative(const char *api, void *handle, std::string &why) {
+  if (refuses("a wait for another library's stream", why)) return TSR_EINVAL;
+  return queued([&] { return below_->waitNative(api, handle, why); });
+}
+
+tsr_status_t CapturableStream::nativeWaits(const char *api, void *handle, std::string &why) {
+  if (refuses("making another library's stream wait for it", why)) return TSR_EINVAL;
+  return below_->nativeWaits(api, handle, why);
+}
+
 tsr_status_t CapturableStream::synchronize(uint64_t timeoutNs, std::string &why) {
   if (refuses("waiting for it", why)) return TSR_EINVAL;
   return below_->synchronize(timeoutNs, why);

@@ -47,6 +47,9 @@ public:
   tsr_status_t callHost(HostCall call, std::string &why) override;
   /// TSR_EINVAL while recording: what is queued through the handle would not be recorded.
   tsr_status_t native(const char *&api, void *&handle, std::string &why) override;
+  /// TSR_EINVAL while recording: the order would not be part of the graph.
+  tsr_status_t waitNative(const char *api, void *handle, std::string &why) override;
+  tsr_status_t nativeWaits(const char *api, void *handle, std::string &why) override;
   /// Returns TSR_EINVAL while recording: recorded work does not run, so waiting for it would never end.
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override;
   tsr_status_t query(std::string &why) override;

@@ -50,6 +50,8 @@ tsr_status_t absent(const char *what, std::string &why) {
   return TSR_UNIMPLEMENTED;
 }
 
+constexpr const char *kForeign = "order with streams of other libraries";
+
 struct PluginKernel final : DeviceKernel {
   PluginKernel(const Api &api, tsr_be_kernel_t *handle, uint32_t values)
       : DeviceKernel(values), api(api), handle(handle) {}
@@ -143,6 +145,14 @@ public:
   tsr_status_t native(const char *&api, void *&handle, std::string &why) override {
     if (!api_.stream_native) return absent("native handles of streams", why);
     return call(api_.stream_native, why, &api, &handle);
+  }
+  tsr_status_t waitNative(const char *api, void *handle, std::string &why) override {
+    if (!api_.stream_wait_native) return absent(kForeign, why);
+    return call(api_.stream_wait_native, why, api, handle);
+  }
+  tsr_status_t nativeWaits(const char *api, void *handle, std::string &why) override {
+    if (!api_.native_wait_stream) return absent(kForeign, why);
+    return call(api_.native_wait_stream, why, api, handle);
   }
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override {
     return call(api_.stream_synchronize, why, timeoutNs);

@@ -337,6 +337,18 @@ const Row kRows[] = {
           EXPECT_OK(tsrStreamBeginCapture(w.s)); return tsrStreamNative(w.s, &n);),
     BLOCK(tsrStreamNative, TSR_UNIMPLEMENTED, tsr_native_stream_t n{}; n.struct_size = sizeof n;
           return tsrStreamNative(w.s, &n);),
+    ROW(tsrStreamWaitNative, TSR_EINVAL, tsrStreamWaitNative(w.s, nullptr)),
+    BLOCK(tsrStreamWaitNative, TSR_EINVAL, const tsr_native_stream_t n = {sizeof n, nullptr, nullptr};
+          return tsrStreamWaitNative(w.s, &n);),
+    BLOCK(tsrStreamWaitNative, TSR_EINVAL, const tsr_native_stream_t n = {sizeof n, "cuda", nullptr};
+          EXPECT_OK(tsrStreamBeginCapture(w.s)); return tsrStreamWaitNative(w.s, &n);),
+    BLOCK(tsrStreamWaitNative, TSR_UNIMPLEMENTED, const tsr_native_stream_t n = {sizeof n, "cuda", nullptr};
+          return tsrStreamWaitNative(w.s, &n);),
+    ROW(tsrNativeWaitStream, TSR_EINVAL, tsrNativeWaitStream(nullptr, w.s)),
+    BLOCK(tsrNativeWaitStream, TSR_EINVAL, const tsr_native_stream_t n = {sizeof n, "cuda", nullptr};
+          EXPECT_OK(tsrStreamBeginCapture(w.s)); return tsrNativeWaitStream(&n, w.s);),
+    BLOCK(tsrNativeWaitStream, TSR_UNIMPLEMENTED, const tsr_native_stream_t n = {sizeof n, "cuda", nullptr};
+          return tsrNativeWaitStream(&n, w.s);),
     ROW(tsrSynchronize, TSR_EINVAL, tsrSynchronize(nullptr)),
     ROW(tsrCreateEvent, TSR_EINVAL, tsrCreateEvent(w.context, nullptr)),
     ROW(tsrDestroyEvent, TSR_EINVAL, tsrDestroyEvent(nullptr)),

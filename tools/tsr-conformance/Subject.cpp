@@ -167,7 +167,9 @@ constexpr Slot kBackendSlots[] = {TSR_REQUIRED(create),
                                   TSR_OPTIONAL(activity_report),
                                   TSR_OPTIONAL(activity_tag),
                                   TSR_OPTIONAL(stream_call),
-                                  TSR_OPTIONAL(stream_native)};
+                                  TSR_OPTIONAL(stream_native),
+                                  TSR_OPTIONAL(stream_wait_native),
+                                  TSR_OPTIONAL(native_wait_stream)};
 constexpr Slot kMapperSlots[] = {
     TSR_SLOT(tsr_mapper_api_t, create, true), TSR_SLOT(tsr_mapper_api_t, destroy, true),
     TSR_SLOT(tsr_mapper_api_t, place, false), TSR_SLOT(tsr_mapper_api_t, choose_collective, false),

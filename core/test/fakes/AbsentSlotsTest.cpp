@@ -113,6 +113,17 @@ TEST_F(Absent, WithoutStreamNativeThereIsNoHandle) {
   EXPECT_TRUE(lastErrorHas("the backend has no native handles of streams"));
 }
 
+TEST_F(Absent, WithoutTheirSlotsStreamsHaveNoOrderWithOthers) {
+  without([](tsr_backend_api_t &t) { t.stream_wait_native = nullptr, t.native_wait_stream = nullptr; });
+  tsr_stream_t s = nullptr;
+  ASSERT_OK(tsrGetDefaultStream(context, &s));
+  const tsr_native_stream_t native = {sizeof native, "cuda", nullptr};
+  EXPECT_EQ(tsrStreamWaitNative(s, &native), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no order with streams of other libraries"));
+  EXPECT_EQ(tsrNativeWaitStream(&native, s), TSR_UNIMPLEMENTED);
+  EXPECT_TRUE(lastErrorHas("the backend has no order with streams of other libraries"));
+}
+
 TEST_F(Absent, WithoutActivityReportThereIsNoTrace) {
   const tsr_trace_options_t trace = {sizeof trace, [](void *, const tsr_trace_record_t *) {}, nullptr, 0};
   without([](tsr_backend_api_t &t) { t.activity_report = nullptr; });

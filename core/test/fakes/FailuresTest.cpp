@@ -101,6 +101,16 @@ const Row kRows[] = {
              native.struct_size = sizeof native;
              return tsrStreamNative(w.s, &native);
            }()),
+    STATUS("stream_wait_native", stream, waitNative,
+           [&] {
+             const tsr_native_stream_t native = {sizeof native, "cuda", nullptr};
+             return tsrStreamWaitNative(w.s, &native);
+           }()),
+    STATUS("native_wait_stream", stream, nativeWaits,
+           [&] {
+             const tsr_native_stream_t native = {sizeof native, "cuda", nullptr};
+             return tsrNativeWaitStream(&native, w.s);
+           }()),
     MAKER("event_create", device, createEvent, TSR_EDEVICE,
           [&] {
             tsr_event_t out;

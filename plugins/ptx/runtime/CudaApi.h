@@ -85,6 +85,7 @@ inline void *const kParameterBytes = reinterpret_cast<void *>(2);
   CALL(streamQuery, "cuStreamQuery", (CudaStream *))                                                         \
   CALL(streamSynchronize, "cuStreamSynchronize", (CudaStream *))                                             \
   CALL(streamWait, "cuStreamWaitEvent", (CudaStream *, CudaEvent *, unsigned))                               \
+  CALL(streamIsCapturing, "cuStreamIsCapturing", (CudaStream *, int *))                                      \
   CALL(eventCreate, "cuEventCreate", (CudaEvent **, unsigned))                                               \
   CALL(eventDestroy, "cuEventDestroy_v2", (CudaEvent *))                                                     \
   CALL(eventRecord, "cuEventRecord", (CudaEvent *, CudaStream *))                                            \

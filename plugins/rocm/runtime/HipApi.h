@@ -60,6 +60,7 @@ inline void *const kParameterEnd = reinterpret_cast<void *>(3);
   CALL(streamQuery, "hipStreamQuery", (HipStream *))                                                         \
   CALL(streamSynchronize, "hipStreamSynchronize", (HipStream *))                                             \
   CALL(streamWait, "hipStreamWaitEvent", (HipStream *, HipEvent *, unsigned))                                \
+  CALL(streamIsCapturing, "hipStreamIsCapturing", (HipStream *, int *))                                      \
   CALL(eventCreate, "hipEventCreateWithFlags", (HipEvent **, unsigned))                                      \
   CALL(eventDestroy, "hipEventDestroy", (HipEvent *))                                                        \
   CALL(eventRecord, "hipEventRecord", (HipEvent *, HipStream *))                                             \

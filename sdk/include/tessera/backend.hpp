@@ -163,6 +163,16 @@ public:
     why = "it has no native handle";
     return TSR_UNIMPLEMENTED;
   }
+  /// Orders it after a stream of another library; see stream_wait_native.
+  virtual tsr_status_t waitNative(const char * /*api*/, void * /*handle*/, std::string &why) {
+    why = "it has no order with streams of other libraries";
+    return TSR_UNIMPLEMENTED;
+  }
+  /// Orders a stream of another library after it; see native_wait_stream.
+  virtual tsr_status_t nativeWaits(const char * /*api*/, void * /*handle*/, std::string &why) {
+    why = "it has no order with streams of other libraries";
+    return TSR_UNIMPLEMENTED;
+  }
   /// Waits until the work queued so far is done; UINT64_MAX: no limit. Returns TSR_ETIMEOUT, or a failure of
   /// that work.
   virtual tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) = 0;

@@ -324,6 +324,12 @@ template <class B> const tsr_backend_api_t *backendApi() {
       .stream_native = [](tsr_be_stream_t *s, const char **api, void **handle, Why why) -> int32_t {
         return guard(why, [&](std::string &text) { return unbox(s)->native(*api, *handle, text); });
       },
+      .stream_wait_native = [](tsr_be_stream_t *s, const char *api, void *handle, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->waitNative(api, handle, text); });
+      },
+      .native_wait_stream = [](tsr_be_stream_t *s, const char *api, void *handle, Why why) -> int32_t {
+        return guard(why, [&](std::string &text) { return unbox(s)->nativeWaits(api, handle, text); });
+      },
   };
   return &api;
 }

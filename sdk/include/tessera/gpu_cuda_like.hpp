@@ -59,6 +59,16 @@ public:
   void destroyEvent(Context, Event event) { (void)calls_.eventDestroy(event); }
   Outcome record(Context, Stream stream, Event event) { return call(calls_.eventRecord, event, stream); }
   Outcome wait(Context, Stream stream, Event event) { return call(calls_.streamWait, stream, event, 0u); }
+  /// The handles of the default streams, 0x0, 0x1 and 0x2, are streams to every function (CUDA driver API
+  /// reference, stream synchronization behavior; HIP has the same).
+  Outcome foreignStream(Context, void *handle, Stream &out) {
+    out = static_cast<Stream>(handle);
+    int recording = 0;
+    Outcome o = call(calls_.streamIsCapturing, out, &recording);
+    if (!o.failed() && recording)
+      return {TSR_EINVAL, "the stream of the other library records a graph, which would lack the work here"};
+    return o;
+  }
   Outcome queryEvent(Context, Event event) { return call(calls_.eventQuery, event); }
   Outcome synchronizeEvent(Context, Event event) { return call(calls_.eventSynchronize, event); }
   Outcome elapsed(Context, Event begin, Event end, int64_t &ns) {

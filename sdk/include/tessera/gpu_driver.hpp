@@ -48,6 +48,11 @@
 //     Outcome synchronizeEvent(Context, Event);
 //     Outcome elapsed(Context, Event begin, Event end, int64_t &ns);  // both are done
 //
+//     // Optional: the order with streams of other libraries. Gives the stream behind a handle of kStreamApi,
+//     // to record events in and to make wait for them; fails if it records a graph. A wait is for the record
+//     // before it, and the event may be recorded again before the wait is done.
+//     Outcome foreignStream(Context, void *handle, Stream &);
+//
 //     // The text of a failure has the driver's log.
 //     Outcome loadModule(Context, const ModuleImage &, Module &);
 //     void unloadModule(Context, Module);
@@ -118,6 +123,12 @@ struct GpuLaunch {
   std::span<const std::byte> parameters; // the values, each at its offset
   std::span<const tsr_be_argument_t>
       arguments; // of each parameter; the last is the workspace, if there is one
+};
+
+/// Whether the driver orders its streams with those of other libraries.
+template <class D>
+concept MeetsForeignStreams = requires(D d, typename D::Context c, typename D::Stream s) {
+  { d.foreignStream(c, nullptr, s) } -> std::same_as<Outcome>;
 };
 
 /// Whether the driver records graphs.

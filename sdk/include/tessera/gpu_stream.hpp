@@ -132,6 +132,27 @@ public:
     return TSR_SUCCESS;
   }
 
+  /// The other stream's event is recorded now, whatever this stream holds.
+  tsr_status_t waitNative(const char *api, void *handle, std::string &why) override {
+    std::shared_ptr<Point<D>> point;
+    Outcome out = withForeign(api, handle, point, [&](auto other) { return point->record(other); });
+    if (out.failed()) return std::move(out).into(why);
+    return this->queue(false, [this, point] { return point->await(stream_); }).into(why);
+  }
+  /// Waits for held work to reach the driver: the other stream would go on without it.
+  tsr_status_t nativeWaits(const char *api, void *handle, std::string &why) override {
+    std::shared_ptr<Point<D>> point;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !isHolding(); });
+    if (failure_.failed()) return takeFailure().into(why);
+    return withForeign(api, handle, point,
+                       [&](auto other) {
+                         if (Outcome o = point->record(stream_); o.failed()) return o;
+                         return point->await(other);
+                       })
+        .into(why);
+  }
+
   tsr_status_t synchronize(uint64_t timeoutNs, std::string &why) override {
     Outcome out = finish(timeoutNs);
     if (out.status != TSR_ETIMEOUT) {
@@ -168,6 +189,24 @@ public:
   }
 
 private:
+  /// Calls f(stream of another library) with the context entered and a new point.
+  template <class F>
+  Outcome withForeign(const char *api, void *handle, std::shared_ptr<Point<D>> &point, F f) {
+    if constexpr (!MeetsForeignStreams<D>) {
+      return {TSR_UNIMPLEMENTED, "its driver has no order with streams of other libraries"};
+    } else {
+      if (std::string_view(api) != D::kStreamApi)
+        return {TSR_EINVAL, "the stream is of the interface '" + std::string(api) + "', expected '" +
+                                D::kStreamApi + "'"};
+      if (Outcome o = Point<D>::make(state_, false, point); o.failed()) return o;
+      return state_.use([&] {
+        typename D::Stream other{};
+        Outcome found = state_.driver.foreignStream(state_.context, handle, other);
+        return found.failed() ? found : f(other);
+      });
+    }
+  }
+
   // With the lock held and the context entered:
 
   /// Takes a block, if need be one that work of this stream no longer uses.

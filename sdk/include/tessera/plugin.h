@@ -407,6 +407,13 @@ typedef struct tsr_backend_api {
    * *handle (tsr_native_stream_t), and lives as long as the plugin. Both are the same for the life of the
    * stream. Work that is queued through the handle is ordered with the stream's. */
   int32_t (*stream_native)(tsr_be_stream_t *, const char **api, void **handle, tsr_text_t *why);
+  /* Makes what is queued from now on come after what `handle` holds now: a stream of another library on the
+   * context's device, of the interface `api` (tsr_native_stream_t). TSR_EINVAL: another interface than the
+   * plugin's, or the other stream records a graph. Both are read during the call. */
+  int32_t (*stream_wait_native)(tsr_be_stream_t *, const char *api, void *handle, tsr_text_t *why);
+  /* The reverse: makes what is queued on `handle` from now on come after what the stream holds now. May wait
+   * until the functions of the host that the stream holds have returned. */
+  int32_t (*native_wait_stream)(tsr_be_stream_t *, const char *api, void *handle, tsr_text_t *why);
 } tsr_backend_api_t;
 
 /* ---- Mapper 1.0 ---- */

@@ -95,6 +95,10 @@ public:
     check(tsrStreamNative(handle(), &out));
     return out;
   }
+  /// What is queued from now on comes after what a stream of another library holds now.
+  void waitNative(const tsr_native_stream_t &other) const { check(tsrStreamWaitNative(handle(), &other)); }
+  /// What is queued on a stream of another library from now on comes after what this one holds now.
+  void letNativeWait(const tsr_native_stream_t &other) const { check(tsrNativeWaitStream(&other, handle())); }
   /// Between these two calls the stream records what is queued on it instead of running it.
   void beginCapture() const { check(tsrStreamBeginCapture(handle())); }
   Graph endCapture() const;

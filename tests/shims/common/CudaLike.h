@@ -46,7 +46,11 @@ public:
     }
     return out;
   }
-  std::shared_ptr<Stream> stream(const void *handle) { return object(machine().streams, handle); }
+  /// The stream of a handle. 0, 1 and 2 are the default streams: here one, as if the program had one thread.
+  std::shared_ptr<Stream> stream(const void *handle) {
+    if (reinterpret_cast<uint64_t>(handle) <= 2) return machine().defaultStream(*context);
+    return object(machine().streams, handle);
+  }
   std::shared_ptr<Event> event(const void *handle) { return object(machine().events, handle); }
   const char *const name;
   std::unique_lock<std::mutex> lock;

@@ -180,11 +180,26 @@ void Machine::use(const void *p, const std::shared_ptr<Stream> &stream, uint64_t
 
 // ---- Streams ----
 
-void *Machine::createStream(Context &context) {
+std::shared_ptr<Stream> Machine::startStream(Context &context) {
   auto stream = std::make_shared<Stream>();
   stream->context = &context;
   stream->thread = std::thread([this, stream] { serve(stream); });
-  return streams.add(stream);
+  return stream;
+}
+void *Machine::createStream(Context &context) { return streams.add(startStream(context)); }
+std::shared_ptr<Stream> Machine::defaultStream(Context &context) {
+  if (!context.defaultStream) context.defaultStream = startStream(context);
+  return context.defaultStream;
+}
+void Machine::pause(const std::shared_ptr<Stream> &stream) {
+  enqueue(stream, [this, before = pauses_] {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return pauses_ > before; });
+  });
+}
+void Machine::resume() {
+  ++pauses_;
+  changed.notify_all();
 }
 void Machine::destroyStream(const std::shared_ptr<Stream> &stream) {
   if (stream->covered < stream->queued && !stream->context->failure)

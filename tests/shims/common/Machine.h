@@ -37,9 +37,8 @@ struct Context {
   int owners = 0;
   int failure = 0; // the driver's code; every later call fails with it
   std::vector<Context *> peers;
+  std::shared_ptr<struct Stream> defaultStream; // null until it is used
 };
-
-struct Stream;
 
 /// The last work of each stream that uses something.
 using Uses = std::map<std::shared_ptr<Stream>, uint64_t>;
@@ -143,6 +142,11 @@ public:
 
   // Streams. `failure` is the driver's code for a failed launch.
   void *createStream(Context &context);
+  /// The default stream, which no other one waits for.
+  std::shared_ptr<Stream> defaultStream(Context &context);
+  /// The stream does no work that is queued from now on before resume().
+  void pause(const std::shared_ptr<Stream> &stream);
+  void resume();
   void destroyStream(const std::shared_ptr<Stream> &stream);
   bool push(const std::shared_ptr<Stream> &stream, Work work, const char *call, int failure);
   void record(const std::shared_ptr<Stream> &stream, Event &event);
@@ -181,10 +185,12 @@ private:
   };
   Block *blockOf(const void *p);
   void use(const void *p, const std::shared_ptr<Stream> &stream, uint64_t number);
+  std::shared_ptr<Stream> startStream(Context &context);
   void serve(const std::shared_ptr<Stream> &stream);
   void enqueue(const std::shared_ptr<Stream> &stream, std::function<void()> run);
   void run(const std::shared_ptr<Stream> &stream, uint64_t number, const Work &work, void *dst, void *src,
            bool toHost, bool fromHost, int failure);
+  uint64_t pauses_ = 0; // that have ended
   std::map<uintptr_t, Block> blocks_;
   std::vector<std::string> breaches_;
   std::vector<std::pair<std::function<size_t()>, const char *>> counted_;

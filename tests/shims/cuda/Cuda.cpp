@@ -132,6 +132,10 @@ EXPORT cuDevicePrimaryCtxRelease_v2(int device) {
     return machine().breach("double-release", "a primary context that nobody retains"), kInvalidContext;
   if (context->failure) machine().lost[device] = context->failure;
   if (--context->owners) return 0;
+  if (const auto stream = std::exchange(context->defaultStream, nullptr)) {
+    machine().synchronize(call.lock, {stream, stream->queued});
+    machine().destroyStream(stream);
+  }
   (void)contexts.remove(handle, "cuDevicePrimaryCtxRelease");
   static auto &ended = *new std::vector<std::shared_ptr<Context>>; // blocks and streams refer to them
   ended.push_back(std::move(context));
@@ -209,6 +213,11 @@ EXPORT cuStreamQuery(void *stream) {
 EXPORT cuStreamSynchronize(void *stream) {
   BEGIN("cuStreamSynchronize");
   return synchronizeStream(call, stream);
+}
+EXPORT cuStreamIsCapturing(void *stream, int *out) {
+  BEGIN("cuStreamIsCapturing");
+  const auto found = call.stream(stream);
+  return found ? (*out = found->isRecording, 0) : kInvalidHandle;
 }
 EXPORT cuStreamWaitEvent(void *stream, void *event, unsigned) {
   BEGIN("cuStreamWaitEvent");
@@ -358,4 +367,15 @@ EXPORT cuGraphExecDestroy(void *graph) {
 EXPORT cuGraphDestroy(void *graph) {
   Call call("cuGraphDestroy");
   return destroyGraph(call, graph);
+}
+
+/// The stream does no work that is queued from now on, until tesseraShimResume(): for tests of the order.
+EXPORT tesseraShimPause(void *handle) {
+  BEGIN("tesseraShimPause");
+  const auto stream = call.stream(handle);
+  return stream ? (machine().pause(stream), 0) : kInvalidHandle;
+}
+EXPORT tesseraShimResume() {
+  std::lock_guard lock(machine().mutex);
+  return machine().resume(), 0;
 }

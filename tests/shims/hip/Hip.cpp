@@ -167,6 +167,11 @@ EXPORT hipStreamSynchronize(void *stream) {
   BEGIN("hipStreamSynchronize");
   return synchronizeStream(call, stream);
 }
+EXPORT hipStreamIsCapturing(void *stream, int *out) {
+  BEGIN("hipStreamIsCapturing");
+  const auto found = call.stream(stream);
+  return found ? (*out = found->isRecording, 0) : kInvalidHandle;
+}
 EXPORT hipStreamWaitEvent(void *stream, void *event, unsigned) {
   BEGIN("hipStreamWaitEvent");
   return waitEvent(call, stream, event);

@@ -2,7 +2,40 @@
 #include "tests/shims/test/BackendFixture.h"
 
 namespace tessera {
+namespace ptx {
 namespace {
+
+/// The driver's functions, for another library's use of the device.
+struct OtherLibrary {
+#define CALL(member, symbol, parameters)                                                                     \
+  Result(*member) parameters = shimOf().find<Result parameters>(symbol);
+  TESSERA_CUDA_CALLS(CALL)
+#undef CALL
+  OtherLibrary() {
+    EXPECT_EQ(contextRetain(&context, 0), 0);
+    EXPECT_EQ(contextPush(context), 0);
+    EXPECT_EQ(streamCreate(&stream, 1), 0);
+  }
+  ~OtherLibrary() {
+    EXPECT_EQ(streamSynchronize(stream), 0);
+    EXPECT_EQ(streamDestroy(stream), 0);
+    CudaContext *popped = nullptr;
+    EXPECT_EQ(contextPop(&popped), 0);
+    EXPECT_EQ(contextRelease(0), 0);
+  }
+  static CudaAddress at(const void *p) { return reinterpret_cast<CudaAddress>(p); }
+  void pause(void *paused) { EXPECT_EQ(shimOf().find<int(void *)>("tesseraShimPause")(paused), 0); }
+  void resume() { EXPECT_EQ(shimOf().find<int()>("tesseraShimResume")(), 0); }
+  CudaContext *context = nullptr;
+  CudaStream *stream = nullptr;
+};
+
+} // namespace
+} // namespace ptx
+
+namespace {
+
+using ptx::OtherLibrary;
 
 TEST_F(BackendTest, DescribesItsDevice) {
   ASSERT_EQ(backend.deviceCount(), 2);
@@ -27,6 +60,91 @@ TEST_F(BackendTest, RefusesLaunchesWithoutRoom) {
   refused(axpySpec(),
           "no block of 64 threads with 32 registers each and 0 bytes of shared memory fits on a unit");
   shimOf().configure("");
+}
+
+constexpr uint64_t kSoon = 50'000'000; // nanoseconds: work that nothing holds up is done by then
+
+TEST_F(BackendTest, WaitsForStreamsOfOtherLibraries) {
+  auto s = stream();
+  void *x = alloc(400);
+  OtherLibrary other;
+  for (ptx::CudaStream *theirs :
+       {other.stream, static_cast<ptx::CudaStream *>(nullptr), reinterpret_cast<ptx::CudaStream *>(1)}) {
+    std::vector<unsigned char> found(400);
+    ASSERT_EQ(s->fill(x, 1, 400, true, why), TSR_SUCCESS);
+    other.pause(theirs);
+    ASSERT_EQ(other.fill(OtherLibrary::at(x), 7, 400, theirs), 0);
+    ASSERT_EQ(s->waitNative("cuda", theirs, why), TSR_SUCCESS) << why;
+    ASSERT_EQ(s->copy(found.data(), x, 400, false, why), TSR_SUCCESS);
+    EXPECT_EQ(s->synchronize(kSoon, why), TSR_ETIMEOUT);
+    other.resume();
+    ASSERT_EQ(s->synchronize(UINT64_MAX, why), TSR_SUCCESS) << why;
+    EXPECT_EQ(found, std::vector<unsigned char>(400, 7));
+  }
+}
+
+TEST_F(BackendTest, StreamsOfOtherLibrariesWait) {
+  auto s = stream();
+  void *x = alloc(400), *own = nullptr;
+  const char *api = nullptr;
+  ASSERT_EQ(s->native(api, own, why), TSR_SUCCESS);
+  OtherLibrary other;
+  std::vector<unsigned char> found(400);
+  other.pause(own);
+  ASSERT_EQ(s->fill(x, 7, 400, false, why), TSR_SUCCESS);
+  ASSERT_EQ(s->nativeWaits("cuda", other.stream, why), TSR_SUCCESS) << why;
+  ASSERT_EQ(other.copy(OtherLibrary::at(found.data()), OtherLibrary::at(x), 400, other.stream), 0);
+  const int64_t begin = Activities::now();
+  while (Activities::now() - begin < static_cast<int64_t>(kSoon))
+    ASSERT_EQ(other.streamQuery(other.stream), ptx::result::kNotReady);
+  other.resume();
+  ASSERT_EQ(other.streamSynchronize(other.stream), 0);
+  EXPECT_EQ(found, std::vector<unsigned char>(400, 7));
+}
+
+TEST_F(BackendTest, OrdersHeldWorkWithOtherLibraries) {
+  auto s = stream();
+  void *x = alloc(400);
+  OtherLibrary other;
+  std::atomic<bool> go{false};
+  std::vector<unsigned char> found(400);
+  ASSERT_EQ(s->callHost(
+                [&](std::string &) {
+                  while (!go)
+                    std::this_thread::yield();
+                  return TSR_SUCCESS;
+                },
+                why),
+            TSR_SUCCESS);
+  ASSERT_EQ(other.fill(OtherLibrary::at(x), 7, 400, other.stream), 0);
+  ASSERT_EQ(s->waitNative("cuda", other.stream, why), TSR_SUCCESS) << why; // held, with what follows
+  ASSERT_EQ(s->fill(x, 8, 400, false, why), TSR_SUCCESS);
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kSoon));
+    go = true;
+  });
+  ASSERT_EQ(s->nativeWaits("cuda", other.stream, why), TSR_SUCCESS) << why;
+  EXPECT_TRUE(go); // it waited until the work had reached the driver
+  ASSERT_EQ(other.copy(OtherLibrary::at(found.data()), OtherLibrary::at(x), 400, other.stream), 0);
+  ASSERT_EQ(other.streamSynchronize(other.stream), 0);
+  EXPECT_EQ(found, std::vector<unsigned char>(400, 8));
+  later.join();
+}
+
+TEST_F(BackendTest, RefusesStreamsThatItCannotOrder) {
+  auto s = stream();
+  OtherLibrary other;
+  EXPECT_EQ(s->waitNative("hip", other.stream, why), TSR_EINVAL);
+  EXPECT_EQ(why, "the stream is of the interface 'hip', expected 'cuda'");
+  EXPECT_EQ(s->nativeWaits("hip", other.stream, why), TSR_EINVAL);
+  ptx::CudaGraph *graph = nullptr;
+  ASSERT_EQ(other.captureBegin(other.stream, 1), 0);
+  EXPECT_EQ(s->waitNative("cuda", other.stream, why), TSR_EINVAL);
+  EXPECT_THAT(why, HasSubstr("the stream of the other library records a graph"));
+  EXPECT_EQ(s->nativeWaits("cuda", other.stream, why), TSR_EINVAL);
+  ASSERT_EQ(other.captureEnd(other.stream, &graph), 0);
+  ASSERT_EQ(other.graphDestroy(graph), 0);
+  EXPECT_EQ(s->waitNative("cuda", other.stream, why), TSR_SUCCESS) << why;
 }
 
 TEST(CudaArchitecture, IsTheNewestThatDeviceAndDriverTake) {

@@ -129,6 +129,8 @@ public:
   MOCK_METHOD(tsr_status_t, replay, (const std::shared_ptr<const DeviceGraph> &, std::string &), (override));
   MOCK_METHOD(tsr_status_t, callHost, (HostCall, std::string &), (override));
   MOCK_METHOD(tsr_status_t, native, (const char *&, void *&, std::string &), (override));
+  MOCK_METHOD(tsr_status_t, waitNative, (const char *, void *, std::string &), (override));
+  MOCK_METHOD(tsr_status_t, nativeWaits, (const char *, void *, std::string &), (override));
   MOCK_METHOD(tsr_status_t, synchronize, (uint64_t, std::string &), (override));
   MOCK_METHOD(void, drain, (), (override));
   MOCK_METHOD(tsr_status_t, query, (std::string &), (override));
