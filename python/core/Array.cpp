@@ -1,6 +1,7 @@
 #include "python/core/Array.h"
 #include "python/core/Code.h"
 #include "python/core/DLPack.h"
+#include "python/core/Foreign.h"
 #include "python/core/Later.h"
 #include <algorithm>
 #include <cstdlib>
@@ -228,6 +229,36 @@ const char *refusal(const Array &array, PyObject *device, PyObject *copy) {
   return isSame == 1 ? nullptr : "the array is on another device: __dlpack__ copies nothing";
 }
 
+/// Makes the stream of a consumer, by its number in DLPack, wait for the work on the array. Without such
+/// numbers, waits for the work itself. Returns false after raising.
+bool letWait(Array &array, PyObject *number) {
+  const NativeStreams *native = nativeStreamsOf(deviceTypeOf(*array.context));
+  if (!native) return waitFor(array);
+  const bool isDefault = !number || number == Py_None;
+  const long long stream = isDefault ? native->defaultStream : PyLong_AsLongLong(number);
+  if (PyErr_Occurred()) return false;
+  if (stream == -1) return true; // the consumer orders the work
+  const bool isKnown = stream > 2 || stream == native->defaultStream || stream == 2 * native->defaultStream;
+  if (!isKnown) { // only CUDA has a default stream of each thread, 2
+    PyErr_Format(PyExc_BufferError, "stream: DLPack has no number %lld for a stream of %s", stream,
+                 native->api);
+    return false;
+  }
+  if (!array.last) return true;
+  if (array.last->isCapturing) return waitFor(array); // which says that nothing of it runs
+  const Ref alive = Ref::borrow(reinterpret_cast<PyObject *>(array.last));
+  const tsr_native_stream_t consumer = {sizeof consumer, native->api, reinterpret_cast<void *>(stream)};
+  tsr_status_t status;
+  std::string said;
+  {
+    WithoutGil released;
+    status = tsrNativeWaitStream(&consumer, reinterpret_cast<Stream *>(alive.get())->handle);
+    if (status != TSR_SUCCESS) said = tsrLastError();
+  }
+  if (status == TSR_UNIMPLEMENTED) return waitFor(array);
+  return status == TSR_SUCCESS || (raiseSaid(status, said), false);
+}
+
 /// __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)
 PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
   static char *names[] = {const_cast<char *>("stream"), const_cast<char *>("max_version"),
@@ -237,7 +268,7 @@ PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *keywords) {
     return nullptr;
   Array &array = self(object);
   if (const char *why = refusal(array, device, copy)) return PyErr_SetString(PyExc_BufferError, why), nullptr;
-  if (!waitFor(array)) return nullptr;
+  if (!letWait(array, stream)) return nullptr;
   static const std::pair<uint8_t, uint8_t> kCodes[] = {
       {dlpack::Float, 64}, {dlpack::Float, 32}, {dlpack::Float, 16}, {dlpack::BFloat, 16},
       {dlpack::Float, 32}, {dlpack::E4M3FN, 8}, {dlpack::E5M2, 8},   {dlpack::E2M3, 8},
@@ -282,6 +313,14 @@ PyObject *dlpackDevice(PyObject *object, PyObject *) {
   return Py_BuildValue("(ii)", deviceTypeOf(*self(object).context), kDevice);
 }
 
+/// Makes what is queued on the stream from now on come after what another library has queued on its tensor.
+bool follow(const Tensor &tensor, Stream &stream) {
+  Foreign foreign;
+  if (!foreign.add(tensor)) return false;
+  const tsr_status_t status = foreign.before(stream.handle);
+  return status == TSR_SUCCESS || (raise(status), false);
+}
+
 /// from_dlpack(object): an array that views the memory of another library's tensor.
 PyObject *fromDLPack(PyObject *, PyObject *object) {
   Context *context = currentContext();
@@ -293,11 +332,15 @@ PyObject *fromDLPack(PyObject *, PyObject *object) {
                   "the tensor is in the memory of " + foreign->place() + ", not of " + context->target);
   Array *array = blank(*context, foreign->dtype, foreign->rank, foreign->shape);
   if (!array) return nullptr;
+  Ref owned(reinterpret_cast<PyObject *>(array));
   std::memcpy(array->strides, foreign->strides, sizeof array->strides);
   array->data = foreign->data;
   array->isReadOnly = foreign->isReadOnly;
   array->foreign = foreign.release();
-  return reinterpret_cast<PyObject *>(array);
+  if (!array->foreign->isOrdered) return owned.release();
+  Stream *stream = currentStream(*context); // the others wait for it at their first call on the array
+  if (!stream || !follow(*array->foreign, *stream) || !use(*array, *stream)) return nullptr;
+  return owned.release();
 }
 
 /// _bits(): the elements of an array of one or two bytes each as u8 or u16, in the same memory of the host.
@@ -374,6 +417,7 @@ PyObject *copyOf(PyObject *, PyObject *object) {
     return refuse("E_ARG_STRIDES", "an array on a device is copied only if it is contiguous");
   Stream *stream = currentStream(*context);
   if (!stream || !wait(*stream) || (from.context && !waitFor(self(object)))) return nullptr;
+  if (!isFromHost && !follow(from, *stream)) return nullptr;
   Array *array = newArray(*context, from.dtype, from.rank, from.shape);
   if (!array) return nullptr;
   Ref owned(reinterpret_cast<PyObject *>(array));

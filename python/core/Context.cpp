@@ -40,6 +40,10 @@ void forget() {
   settings += kForked; // kernels find no variant of the parent's
 }
 
+} // namespace
+bool usesDevices = false;
+namespace {
+
 Context *create() {
   tsr_context_t handle = nullptr;
   tsr_stream_t stream = nullptr;
@@ -54,6 +58,7 @@ Context *create() {
   }
   if (status != TSR_SUCCESS) return raise(status), nullptr;
   std::string backend = info.backend;
+  usesDevices |= backend != "cpu";
   auto &slot = contexts()[backend];
   if (slot) {
     WithoutGil released;

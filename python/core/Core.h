@@ -152,6 +152,8 @@ constexpr int32_t kDevice = 0;
 
 /// The context that calls use; created on first use, and anew in the child of a fork. Null after raising.
 Context *currentContext();
+/// A context of this process is on a device with memory of its own.
+extern bool usesDevices;
 /// Identifies what compiled code depends on besides its source: the backend, the numerics profile.
 extern uint64_t settings;
 

@@ -1,10 +1,13 @@
 // Tensors of other libraries. They are read by the fastest way that their type offers: by the library's table
 // of functions (DLPack 1.3), by PyTorch's attributes, or from a capsule, which every producer has.
 //
+// Memory on a device is ready in the order of a stream of its library: by the table, of the library's current
+// stream; by a capsule, of the device's default stream, for which __dlpack__ is asked.
+//
 // The first two hold no memory. The caller's reference to the object does: a call has it for as long as it
 // runs, and Tensor::hold() takes a capsule for what goes on after that (docs/decisions/0027).
 #include "python/core/Code.h"
-#include "python/core/Tensor.h"
+#include "python/core/Foreign.h"
 #include <algorithm>
 #include <array>
 
@@ -116,6 +119,15 @@ bool readInts(PyObject *tuple, int count, int64_t *out) {
   return true;
 }
 
+/// The type of the device that the object says it is on; -1: it does not say.
+int32_t deviceTypeOf(PyObject *object) {
+  const Ref device = called<"__dlpack_device__">(object);
+  const bool isPair = device && PyTuple_Check(device.get()) && PyTuple_Size(device.get()) == 2;
+  const long type = isPair ? PyLong_AsLong(PyTuple_GetItem(device.get(), 0)) : -1; // may be an enumerator
+  if (PyErr_Occurred()) clearError();
+  return isPair ? static_cast<int32_t>(type) : -1;
+}
+
 } // namespace
 
 bool Tensor::readAttributes(PyObject *object) {
@@ -148,7 +160,9 @@ Tensor::Reading Tensor::readExchange(PyObject *object, const dlpack::Exchange &e
     held = Capsule;
     isReadOnly = owned->flags & dlpack::kReadOnly;
   }
-  if (isHostDevice(t.device.type)) return take(t, name) ? Reading::Done : Reading::Raised;
+  const bool hasStreams = exchange.currentStream && nativeStreamsOf(t.device.type);
+  if (hasStreams) streams = &exchange;
+  if (hasStreams || isHostDevice(t.device.type)) return take(t, name) ? Reading::Done : Reading::Raised;
   release(); // the capsule orders the work on the tensor before that of the call
   isReadOnly = false;
   seen = nullptr;
@@ -185,31 +199,40 @@ bool Tensor::readExported(PyObject *object, ArgumentType &type, const char *name
   context = nullptr;
   isShared = true;
   isReadOnly = false;
-  seen = nullptr;
+  seen = streams = nullptr;
+  isOrdered = false;
   const Ref alive = Ref::borrow(reinterpret_cast<PyObject *>(Py_TYPE(object)));
   if (type.hasSigns && isNegative(object))
     return refuseCapsule(name, "the tensor is the negative of its elements, which DLPack cannot say",
                          "pass " + std::string(name) + ".resolve_neg()");
   if (PyErr_Occurred()) return false;
-  const Ref capsule = exportOf(object, type);
-  if (capsule) return takeCapsule(capsule.get(), name);
+  const NativeStreams *native = usesDevices ? nativeStreamsOf(deviceTypeOf(object)) : nullptr;
+  const Ref capsule = exportOf(object, type, native);
+  if (capsule) {
+    isOrdered = native != nullptr;
+    return takeCapsule(capsule.get(), name);
+  }
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return refuseExport("E_ARG_DLPACK", name);
   clearError();
   refuse("E_ARG_TYPE", std::string(name) + " has no __dlpack__", "pass an array to ts.asarray");
   return false;
 }
 
-Ref exportOf(PyObject *object, ArgumentType &type) {
-  const Ref export_(PyObject_GetAttr(object, interned<"__dlpack__">()));
-  if (!export_) return Ref();
-  Ref capsule;
+Ref exportOf(PyObject *object, ArgumentType &type, const NativeStreams *native) {
+  const Ref export_(PyObject_GetAttr(object, interned<"__dlpack__">())), none(PyTuple_New(0));
+  if (!export_ || !none) return Ref();
+  const auto call = [&](const Ref &keywords) {
+    return Ref(keywords ? PyObject_Call(export_.get(), none.get(), keywords.get()) : nullptr);
+  };
+  const long long stream = native ? native->defaultStream : 0;
   if (!type.isOld) {
-    const Ref none(PyTuple_New(0)), keywords(Py_BuildValue("{s:(ii)}", "max_version", dlpack::kMajor, 1));
-    capsule = Ref(none && keywords ? PyObject_Call(export_.get(), none.get(), keywords.get()) : nullptr);
+    Ref capsule = call(Ref(Py_BuildValue(native ? "{s:(ii),s:L}" : "{s:(ii)}", "max_version", dlpack::kMajor,
+                                         1, "stream", stream)));
     if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
     clearError(); // a producer of DLPack 0.x
   }
-  capsule = Ref(PyObject_CallObject(export_.get(), nullptr));
+  Ref capsule = native ? call(Ref(Py_BuildValue("{s:L}", "stream", stream)))
+                       : Ref(PyObject_CallObject(export_.get(), nullptr));
   if (capsule) type.isOld = true;
   return capsule;
 }

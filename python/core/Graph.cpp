@@ -1,4 +1,5 @@
 #include "python/core/Graph.h"
+#include "python/core/Foreign.h"
 #include "python/core/Later.h"
 #include <algorithm>
 
@@ -9,6 +10,24 @@ PyTypeObject *graphType;
 
 Graph &self(PyObject *object) { return *reinterpret_cast<Graph *>(object); }
 PyObject *objectOf(Graph &g) { return reinterpret_cast<PyObject *>(&g); }
+
+/// Adds the streams of other libraries whose tensors the graph holds. `waits`: it holds memory that is in the
+/// order of none of them, and that others see. Returns false after raising.
+bool addForeign(const Graph &g, Foreign &foreign, bool &waits) {
+  for (Py_ssize_t i = 0, count = g.kept ? PyList_Size(g.kept) : 0; i < count; ++i) {
+    PyObject *object = PyList_GetItem(g.kept, i);
+    if (Py_TYPE(object) == codeType || Py_TYPE(object) == arrayType) continue;
+    if (Py_TYPE(object) == graphType && !addForeign(self(object), foreign, waits)) return false;
+    if (PyCapsule_CheckExact(object)) { // of Tensor::hold()
+      const auto &tensor = *static_cast<Tensor *>(PyCapsule_GetPointer(object, nullptr));
+      waits |= !tensor.streams;
+      if (!foreign.add(tensor)) return false;
+    } else {
+      waits = true;
+    }
+  }
+  return true;
+}
 
 /// Ends the capture if there is one, and destroys what it gave.
 void drop(Graph &g) {
@@ -95,14 +114,12 @@ bool endCapture(Graph &g) {
 bool replay(Graph &g, Stream &stream) {
   const Ref alive = Ref::borrow(objectOf(g));
   bool waits = false; // for memory that others see
+  Foreign foreign;
+  if (!addForeign(g, foreign, waits)) return false;
   std::vector<Array *> arrays;
   for (Py_ssize_t i = 0, count = g.kept ? PyList_Size(g.kept) : 0; i < count; ++i) {
     PyObject *object = PyList_GetItem(g.kept, i);
-    if (Py_TYPE(object) == codeType) continue;
-    if (Py_TYPE(object) != arrayType) {
-      waits = true;
-      continue;
-    }
+    if (Py_TYPE(object) != arrayType) continue;
     auto &array = *reinterpret_cast<Array *>(object);
     waits |= array.exports || array.foreign;
     if (std::ranges::find(arrays, &array) == arrays.end()) arrays.push_back(&array);
@@ -110,11 +127,13 @@ bool replay(Graph &g, Stream &stream) {
   Uses uses(stream, arrays.data(), arrays.size());
   if (!waits && !stream.isCapturing && !makeWay(stream)) return false;
   if (!checkFailure(stream) || !uses.begin()) return false;
-  tsr_status_t status;
+  tsr_status_t status = TSR_SUCCESS;
   {
     WithoutGil released;
-    status = tsrGraphLaunch(g.handle, stream.handle);
+    if (!stream.isCapturing) status = foreign.before(stream.handle);
+    if (status == TSR_SUCCESS) status = tsrGraphLaunch(g.handle, stream.handle);
     uses.end();
+    if (status == TSR_SUCCESS && !stream.isCapturing) status = foreign.after(stream.handle);
   }
   mayWork(stream); // another thread may have found it idle before the launch
   if (status != TSR_SUCCESS) return raise(status), false;

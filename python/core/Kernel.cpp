@@ -1,6 +1,7 @@
 // The call of a kernel: its arguments, dims, results, and the launch.
 #include "python/core/Arguments.h"
 #include "python/core/Background.h"
+#include "python/core/Foreign.h"
 #include "python/core/Results.h"
 #include <algorithm>
 
@@ -185,6 +186,7 @@ private:
     Small<uint64_t, 2 * kSmall> scalars(count);
     Small<int64_t, 2 * kSmall> dims(code.dims);
     bool waits = false;
+    Foreign foreign;
     TypeKind kind = TypeKind::Other; // of the first tensor
     PyObject *first = nullptr;
     for (size_t i = 0; i < count; ++i) {
@@ -193,7 +195,8 @@ private:
       if (a.kind == TSR_ARG_TENSOR) {
         if (!checkTensor(code, a, parameter)) return nullptr;
         pointers[i] = tensors_[parameter].data;
-        waits |= tensors_[parameter].isShared;
+        waits |= tensors_[parameter].isShared && !tensors_[parameter].streams;
+        if (!foreign.add(tensors_[parameter])) return nullptr;
         if (!first) kind = tensors_[parameter].kind, first = values_[parameter];
         args[i] = &pointers[i];
       } else if (a.kind == TSR_ARG_SCALAR) {
@@ -222,7 +225,7 @@ private:
         arrays[arrayCount++] = reinterpret_cast<Array *>(values_[p]);
     Uses uses(*stream, arrays.data(), arrayCount);
     Small<Result, 4> results(code.results);
-    Launch launch{code, *stream, uses, args.data(), count, waits};
+    Launch launch{code, *stream, uses, foreign, args.data(), count, waits};
     std::shared_ptr<Replay> replay;
     if (state_.replays && !stream->isCapturing) [[unlikely]]
       replay = state_.replays->find(code, kind, pointers.data(), scalars.data(), dims.data());
@@ -286,6 +289,7 @@ private:
     const Code &code;
     Stream &stream;
     Uses &uses;
+    const Foreign &foreign;
     void **args;
     size_t count;
     bool waits;
@@ -301,12 +305,15 @@ private:
     std::string said;
     {
       WithoutGil released;
-      status = tsrLaunch(l.code.kernel, l.stream.handle, tsr_launch_t{}, l.args, l.count);
+      status = isRecorded ? TSR_SUCCESS : l.foreign.before(l.stream.handle);
+      if (status == TSR_SUCCESS)
+        status = tsrLaunch(l.code.kernel, l.stream.handle, tsr_launch_t{}, l.args, l.count);
       l.uses.end();
-      if (status != TSR_SUCCESS)
-        said = tsrLastError();
-      else if (waits)
-        later = waitPart(l.stream.handle, kPollNs, isLate, said);
+      if (status != TSR_SUCCESS) said = tsrLastError();
+      // Also after a failure, which may have queued some of its steps.
+      const tsr_status_t after = isRecorded ? TSR_SUCCESS : l.foreign.after(l.stream.handle);
+      if (status == TSR_SUCCESS && after != TSR_SUCCESS) status = after, said = tsrLastError();
+      if (status == TSR_SUCCESS && waits) later = waitPart(l.stream.handle, kPollNs, isLate, said);
     }
     if (!waits) mayWork(l.stream); // another thread may have found it idle before the launch
     if (status != TSR_SUCCESS && waits) awaitIdle(l.stream); // it may have queued some of its steps

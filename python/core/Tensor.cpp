@@ -149,6 +149,8 @@ PyObject *Tensor::hold(PyObject *object, const char *name) {
   if (held == Nothing && kind == TypeKind::DLPack) { // the object may get other memory
     Tensor exported;
     if (!exported.readExported(object, typeOf(object), name)) return nullptr;
+    exported.streams = streams;
+    exported.isOrdered = isOrdered;
     if (exported.data == data) return exported.hold(object, name);
     refuse("E_ARG_DLPACK", std::string(name) + " has got other memory during the call");
     return nullptr;
@@ -158,6 +160,10 @@ PyObject *Tensor::hold(PyObject *object, const char *name) {
   std::memcpy(static_cast<void *>(&moved->buffer), &buffer, sizeof buffer);
   moved->managed = managed;
   moved->isVersioned = isVersioned;
+  moved->streams = streams;
+  moved->isOrdered = isOrdered;
+  moved->deviceType = deviceType;
+  moved->deviceId = deviceId;
   moved->held = std::exchange(held, Nothing);
   PyObject *capsule = PyCapsule_New(
       moved, nullptr, [](PyObject *c) { delete static_cast<Tensor *>(PyCapsule_GetPointer(c, nullptr)); });
@@ -200,7 +206,8 @@ bool Tensor::read(PyObject *object, ArgumentType &type, const char *name) {
   deviceType = dlpack::Cpu;
   deviceId = 0;
   isReadOnly = false;
-  seen = nullptr;
+  seen = streams = nullptr;
+  isOrdered = false;
   switch (kind) {
   case TypeKind::NumPy:
   case TypeKind::Buffer:

@@ -25,7 +25,10 @@ struct Tensor {
   Py_buffer buffer;
   void *managed; // Capsule: the DLPack struct
   bool isVersioned;
-  const dlpack::Exchange *seen; // the table whose view this is, which does not say whether it is read-only
+  // In whose order the memory is, for tensors of other libraries on a device:
+  const dlpack::Exchange *streams; // of the current stream of the library with this table; null: not of one
+  bool isOrdered;                  // of its device's default stream
+  const dlpack::Exchange *seen;    // the table whose view this is, which does not say whether it is read-only
 
   Tensor() {}
   ~Tensor() {
@@ -79,8 +82,10 @@ private:
 /// The name that ml_dtypes has for a dtype which NumPy lacks; null: it has none.
 const char *addedName(int dtype);
 
-/// __dlpack__() of an object of that type: a capsule. Null after raising.
-Ref exportOf(PyObject *object, ArgumentType &type);
+struct NativeStreams;
+/// __dlpack__() of an object of that type: a capsule, whose memory is ready in the order of the default
+/// stream if `native` is not null. Null after raising.
+Ref exportOf(PyObject *object, ArgumentType &type, const NativeStreams *native);
 /// For a tensor that its library does not export, as one that requires grad or is sparse: raises with the
 /// library's reason, and returns false.
 bool refuseExport(const char *code, const char *name);

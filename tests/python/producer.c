@@ -41,7 +41,7 @@ typedef struct {
   int device_type, read_only;
 } Tensor;
 
-static long views, exports, alive;
+static long views, exports, alive, asked;
 
 static void describe(Tensor *self, DLTensor *out) {
   const DLTensor tensor = {self->view.buf, self->device_type, 0, 1, 2, 32, 1, self->shape, self->strides, 0};
@@ -78,15 +78,25 @@ static int export(void *object, DLManagedTensorVersioned **out) {
   return 0;
 }
 
+static void *current;
+
 static int stream(int32_t type, int32_t id, void **out) {
   (void)type, (void)id;
-  *out = NULL;
+  *out = current;
+  ++asked;
   return 0;
 }
 
-/* table(kind, major=1, before=0) -> (capsule, address): kind is "view", "export" or "fail"; `before` is the
- * address of the table of an earlier version. Tables live as long as the process, as the standard wants it.
- */
+/* use_stream(handle) -> how often the current stream was asked for. From now on it is this one. */
+static PyObject *use_stream(PyObject *module, PyObject *handle) {
+  (void)module;
+  current = PyLong_AsVoidPtr(handle);
+  return PyErr_Occurred() ? NULL : PyLong_FromLong(asked);
+}
+
+/* table(kind, major=1, before=0) -> (capsule, address): kind is "view", "export", "fail" or "quiet", which
+ * does not tell the current stream; `before` is the address of the table of an earlier version. Tables live
+ * as long as the process, as the standard wants it. */
 static PyObject *table(PyObject *module, PyObject *args) {
   const char *kind;
   unsigned major = 1;
@@ -97,7 +107,7 @@ static PyObject *table(PyObject *module, PyObject *args) {
   if (!api) return PyErr_NoMemory();
   api->major = major, api->minor = 3, api->prev_api = (DLPackExchangeAPI *)(uintptr_t)before;
   api->managed_tensor_from_py_object_no_sync = export;
-  api->current_work_stream = stream;
+  if (*kind != 'q') api->current_work_stream = stream;
   if (*kind != 'e') api->dltensor_from_py_object_no_sync = *kind == 'f' ? fail : view;
   PyObject *capsule = PyCapsule_New(api, "dlpack_exchange_api", NULL);
   return capsule ? Py_BuildValue("(NK)", capsule, (unsigned long long)(uintptr_t)api) : NULL;
@@ -134,8 +144,10 @@ PyMODINIT_FUNC PyInit_producer(void) {
   static PyType_Slot slots[] = {{Py_tp_init, init}, {Py_tp_dealloc, deallocate}, {0, NULL}};
   static PyType_Spec spec = {"producer.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                              slots};
-  static PyMethodDef methods[] = {
-      {"table", table, METH_VARARGS, NULL}, {"counts", counts, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+  static PyMethodDef methods[] = {{"table", table, METH_VARARGS, NULL},
+                                  {"counts", counts, METH_NOARGS, NULL},
+                                  {"use_stream", use_stream, METH_O, NULL},
+                                  {NULL, NULL, 0, NULL}};
   static PyModuleDef definition = {
       PyModuleDef_HEAD_INIT, "producer", NULL, -1, methods, NULL, NULL, NULL, NULL};
   PyObject *module = PyModule_Create(&definition), *type = PyType_FromSpec(&spec);

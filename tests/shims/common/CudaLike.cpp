@@ -77,7 +77,7 @@ int createStream(Call &call, void **out, unsigned flags) {
   return *out = machine().createStream(*call.context), 0;
 }
 int destroyStream(Call &call, void *handle) {
-  if (!call.stream(handle)) return kInvalidHandle;
+  if (!call.object(machine().streams, handle)) return kInvalidHandle;
   machine().destroyStream(machine().streams.remove(handle, call.name));
   return 0;
 }
