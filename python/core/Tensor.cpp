@@ -211,7 +211,7 @@ bool Tensor::read(PyObject *object, ArgumentType &type, const char *name) {
   switch (kind) {
   case TypeKind::NumPy:
   case TypeKind::Buffer:
-    return readBuffer(object, name);
+    return readBuffer(object, type, name);
   case TypeKind::Array: {
     auto *array = reinterpret_cast<Array *>(object);
     context = array->context;
@@ -256,16 +256,21 @@ bool refuseExport(const char *code, const char *name) {
   return false;
 }
 
-bool Tensor::readBuffer(PyObject *object, const char *name) {
+bool Tensor::readBuffer(PyObject *object, ArgumentType &type, const char *name) {
   int added = -1;
   if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) {
+    if (type.hasDLPack && PyErr_ExceptionMatches(PyExc_Exception)) {
+      clearError();
+      kind = TypeKind::DLPack;
+      return readDLPack(object, type, name);
+    }
     const bool isOfFormat = kind == TypeKind::NumPy && PyErr_ExceptionMatches(PyExc_ValueError);
     if (!isOfFormat) return refuseExport("E_ARG_TYPE", name);
     clearError();
-    std::string type; // datetime64 and the like, and what libraries add
-    const Ref bits(viewOfBits(object, added, type));
+    std::string found; // datetime64 and the like, and what libraries add
+    const Ref bits(viewOfBits(object, added, found));
     if (!bits) {
-      if (!PyErr_Occurred()) refuseAdded(name, type);
+      if (!PyErr_Occurred()) refuseAdded(name, found);
       return false;
     }
     if (PyObject_GetBuffer(bits.get(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT)) return false;

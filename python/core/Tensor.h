@@ -63,7 +63,7 @@ struct Tensor {
   bool overlapsItself() const;
 
 private:
-  bool readBuffer(PyObject *object, const char *name);
+  bool readBuffer(PyObject *object, ArgumentType &type, const char *name);
   /// Checks what the kinds of tensors have in common.
   bool finish(const char *name);
 

@@ -74,7 +74,8 @@ ArgumentType look(PyTypeObject *type) {
   auto *object = reinterpret_cast<PyObject *>(type);
   ArgumentType out;
   out.kind = classify(type);
-  if (out.kind != TypeKind::DLPack) return out;
+  out.hasDLPack = out.kind == TypeKind::Buffer && PyObject_HasAttrString(object, "__dlpack__");
+  if (out.kind != TypeKind::DLPack && !out.hasDLPack) return out;
   out.exchange = exchangeOf(type);
   out.isTorch = isAttribute(type, "torch", "Tensor");
   out.hasGradients = PyObject_HasAttrString(object, "requires_grad");

@@ -18,7 +18,9 @@ enum class TypeKind : uint8_t {
 
 struct ArgumentType {
   TypeKind kind = TypeKind::Other;
-  // Of TypeKind::DLPack:
+  bool hasDLPack =
+      false; // of TypeKind::Buffer: some objects, as those on a device, have no buffer, but DLPack
+  // Of TypeKind::DLPack, and of those:
   const dlpack::Exchange *exchange = nullptr; // the functions of its library; null if it has none
   bool isTorch = false;                       // torch.Tensor itself, and no class derived from it
   bool hasGradients = false;                  // objects have requires_grad

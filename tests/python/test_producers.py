@@ -2,6 +2,7 @@
 import ctypes
 import gc
 import importlib.util
+import mmap
 import unittest
 import weakref
 
@@ -130,6 +131,20 @@ class Tables(Case):
             np.testing.assert_array_equal(y, floats() + 1)
             self.assertEqual(made.asked, 1)
         self.assertEqual(producer.counts()[2], 0)
+
+    def test_a_buffer_that_is_refused(self):
+        """CuPy's arrays and JAX's have a buffer in their type, and none on a device."""
+        class Both(mmap.mmap):
+            def __dlpack__(self, **keywords):
+                return self.array.__dlpack__()
+
+        x, y = Both(-1, 16), Both(-1, 16)
+        x.close(), y.close()  # now their buffers are refused
+        x.array, y.array = floats(), np.zeros(20, "f4")
+        add(x, y)
+        np.testing.assert_array_equal(y.array, floats() + 1)
+        x.array = None
+        self.refused("E_ARG_TYPE", lambda: add(x, y), "x has no __dlpack__")
 
     def test_memory_outlives_the_call_where_it_must(self):
         """A graph and a ts.Array hold a capsule of their own, and not the view."""
