@@ -24,13 +24,13 @@ bool Foreign::addStream(const Tensor &t) {
   return true;
 }
 
-tsr_status_t Foreign::before(tsr_stream_t stream) const {
+tsr_status_t Foreign::waitForAll(tsr_stream_t stream) const {
   for (const Row &r : rows_)
     if (tsr_status_t status = tsrStreamWaitNative(stream, &r.native)) return status;
   return TSR_SUCCESS;
 }
 
-tsr_status_t Foreign::after(tsr_stream_t stream) const {
+tsr_status_t Foreign::letAllWait(tsr_stream_t stream) const {
   for (const Row &r : rows_)
     if (r.streams)
       if (tsr_status_t status = tsrNativeWaitStream(&r.native, stream)) return status;

@@ -21,10 +21,10 @@ public:
   /// Adds the stream in whose order a tensor's memory is, if it has one. Returns false after raising.
   bool add(const Tensor &t) { return (!t.streams && !t.isOrdered) || addStream(t); }
   /// Makes what is queued on the stream from now on come after what they hold now. Needs no GIL.
-  tsr_status_t before(tsr_stream_t stream) const;
+  tsr_status_t before(tsr_stream_t stream) const { return rows_.empty() ? TSR_SUCCESS : waitForAll(stream); }
   /// Makes what is queued on the current streams of the libraries from now on come after what the stream
   /// holds now. Needs no GIL, and may wait for calls of the host.
-  tsr_status_t after(tsr_stream_t stream) const;
+  tsr_status_t after(tsr_stream_t stream) const { return rows_.empty() ? TSR_SUCCESS : letAllWait(stream); }
 
 private:
   struct Row {
@@ -33,6 +33,8 @@ private:
     tsr_native_stream_t native;
   };
   bool addStream(const Tensor &);
+  tsr_status_t waitForAll(tsr_stream_t) const;
+  tsr_status_t letAllWait(tsr_stream_t) const;
   std::vector<Row> rows_;
 };
 

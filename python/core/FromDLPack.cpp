@@ -160,9 +160,9 @@ Tensor::Reading Tensor::readExchange(PyObject *object, const dlpack::Exchange &e
     held = Capsule;
     isReadOnly = owned->flags & dlpack::kReadOnly;
   }
-  const bool hasStreams = exchange.currentStream && nativeStreamsOf(t.device.type);
-  if (hasStreams) streams = &exchange;
-  if (hasStreams || isHostDevice(t.device.type)) return take(t, name) ? Reading::Done : Reading::Raised;
+  const bool isHosts = isHostDevice(t.device.type);
+  if (!isHosts && exchange.currentStream && nativeStreamsOf(t.device.type)) streams = &exchange;
+  if (isHosts || streams) return take(t, name) ? Reading::Done : Reading::Raised;
   release(); // the capsule orders the work on the tensor before that of the call
   isReadOnly = false;
   seen = nullptr;
