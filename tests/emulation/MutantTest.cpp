@@ -80,21 +80,24 @@ class Mutants : public testing::TestWithParam<Sample> {};
 
 TEST_P(Mutants, AMissingBarrierIsARace) {
   const Sample &sample = GetParam();
-  const Outcome whole = runWithout(sample, -1);
-  ASSERT_EQ(whole.error, "");
-  ASSERT_GE(whole.barriers, 1);
+  const Outcome original = runWithout(sample, -1);
+  ASSERT_EQ(original.error, "");
+  ASSERT_GE(original.barriers, 1);
+  // Rows at multiples of 16 bytes: each of the two ways to read rows has barriers of its own.
+  const Sample aligned = {sample.name, sample.vendor, sample.arch, {20 * 512 * 4, 20 * 512 * 4}, {20, 512}};
   int found = 0;
-  for (int i = 0; i < whole.barriers; ++i) {
-    const Outcome mutant = runWithout(sample, i);
+  for (int i = 0; i < original.barriers; ++i) {
+    Outcome mutant = runWithout(sample, i);
+    if (mutant.error.empty() && sample.name == "softmax") mutant = runWithout(aligned, i);
     if (mutant.error.empty()) continue;
     ++found;
     EXPECT_NE(mutant.error.find("[E_EMU_RACE] " + sample.name + ".py:"), std::string::npos) << mutant.error;
   }
   // What a barrier separates is sometimes separated by its neighbour, too, or is of one lane.
-  EXPECT_GE(found * 2, whole.barriers) << found << " of " << whole.barriers;
-  RecordProperty("barriers", whole.barriers);
+  EXPECT_GE(found * 2, original.barriers) << found << " of " << original.barriers;
+  RecordProperty("barriers", original.barriers);
   RecordProperty("found", found);
-  std::printf("%s on %s: %d of %d\n", sample.name.c_str(), sample.vendor.c_str(), found, whole.barriers);
+  std::printf("%s on %s: %d of %d\n", sample.name.c_str(), sample.vendor.c_str(), found, original.barriers);
 }
 
 Sample softmax(const char *vendor, const char *arch) { // 20 rows of 70 columns

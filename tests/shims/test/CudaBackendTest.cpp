@@ -96,7 +96,7 @@ TEST_F(BackendTest, StreamsOfOtherLibrariesWait) {
   ASSERT_EQ(other.copy(OtherLibrary::at(found.data()), OtherLibrary::at(x), 400, other.stream), 0);
   const int64_t begin = Activities::now();
   while (Activities::now() - begin < static_cast<int64_t>(kSoon))
-    ASSERT_EQ(other.streamQuery(other.stream), ptx::result::kNotReady);
+    ASSERT_EQ(other.streamQuery(other.stream), 600 /* CUDA_ERROR_NOT_READY */);
   other.resume();
   ASSERT_EQ(other.streamSynchronize(other.stream), 0);
   EXPECT_EQ(found, std::vector<unsigned char>(400, 7));
