@@ -5,8 +5,8 @@ usage: speed.py [--only NAME] [--json FILE]
 
 Needs torch with CUDA and Tessera's Python package (pack.sh). Each result is compared with a reference in double precision before
 it is timed. A sample is the time of one call between two events; the two programs take turns; the L2 cache is overwritten before
-each call. Prints medians, the ratio to the peer and the share of a limit measured here: the copy rate of memory, or the rate of
-PyTorch's bf16 product of 8192 x 8192 x 8192."""
+each call. Prints medians, of which --json has the samples in seconds, the ratio to the peer and the share of a limit measured
+here: the copy rate of memory, or the rate of PyTorch's bf16 product of 8192 x 8192 x 8192."""
 import argparse
 import json
 import math
@@ -34,7 +34,7 @@ CACHE = torch.empty(128 << 20, dtype=torch.uint8, device="cuda")
 
 
 def turns(*programs):
-    """Returns the medians of the programs' times in seconds."""
+    """Returns the times of each program in seconds."""
     times = [[] for _ in programs]
     for turn in range(WARM + SAMPLES):
         for program, found in zip(programs, times):
@@ -46,7 +46,7 @@ def turns(*programs):
             end.synchronize()
             if turn >= WARM:
                 found.append(begin.elapsed_time(end) / 1e3)
-    return [statistics.median(found) for found in times]
+    return times
 
 
 def error(got, want):
@@ -180,7 +180,8 @@ def limits():
     source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda").random_()
     target = torch.empty_like(source)
     a, b = random(8192, 8192, dtype=torch.bfloat16), random(8192, 8192, dtype=torch.bfloat16)
-    (copy,), (product,) = turns(lambda: target.copy_(source)), turns(lambda: torch.matmul(a, b))
+    (copies,), (products,) = turns(lambda: target.copy_(source)), turns(lambda: torch.matmul(a, b))
+    copy, product = statistics.median(copies), statistics.median(products)
     return 2 * source.numel() / copy, 2 * 8192**3 / product
 
 
@@ -211,9 +212,10 @@ def main():
                 wrong += 1
                 print(f"{title:36} WRONG: relative error {row['error']:.3g}, at most {bound:.3g}", flush=True)
             else:
-                ours, peer = turns(made["run"], made["peer"])
+                own, others = turns(made["run"], made["peer"])
+                ours, peer = statistics.median(own), statistics.median(others)
                 share = made["flops"] / ours / product if "flops" in made else made["bytes"] / ours / copy
-                row.update(ours=ours, torch=peer, ratio=peer / ours, share=share)
+                row.update(ours=own, torch=others, ratio=peer / ours, share=share)
                 print(f"{title:36} {ours * 1e6:8.1f}us {peer * 1e6:8.1f}us {peer / ours:10.2f} {share:8.2f}  {row['error']:.1e}", flush=True)
         except Exception as e:  # noqa: BLE001: one case must not hide the others
             wrong += 1
