@@ -58,7 +58,9 @@ struct Capabilities {
   std::vector<DType> narrowProducts{};
   // Matrix instructions, preferred first, and the warps that share a program.
   std::vector<MatrixProduct> matrixInstructions{};
-  int64_t warps = 0;
+  int64_t warps = 0, mostWarps = 0, warpSize = 0;
+  bool shuffles =
+      false; // lanes of a warp exchange values, by which reductions of tiles in registers are done
   // Dtypes of whole products that the target computes by a body of its own (tile-extract-product).
   std::vector<DType> products{};
 };

@@ -208,6 +208,54 @@ std::string SharedLayout::text() const {
   return "offset = " + textOf(unit, offset) + ", repeat = [" + joined(unit.repeat, ", ") + "]";
 }
 
+namespace {
+/// Moves the images of a layout to another unit; `axes[d]` is the old axis of axis d, or none.
+TileLayout withAxes(const TileLayout &from, const std::vector<std::optional<size_t>> &axes) {
+  TileLayout to;
+  for (std::optional<size_t> axis : axes) {
+    to.unit.axisBits.push_back(axis ? from.unit.axisBits[*axis] : 0);
+    to.unit.repeat.push_back(axis ? from.unit.repeat[*axis] : 1);
+  }
+  auto repack = [&](const BitsList &images, BitsList &out, bool keepsCopies) {
+    for (Bits image : images) {
+      std::vector<int64_t> index;
+      for (std::optional<size_t> axis : axes)
+        index.push_back(axis ? from.unit.onAxis(image, *axis) : 0);
+      const Bits packed = to.unit.pack(index);
+      if (packed || keepsCopies) out.push_back(packed);
+    }
+  };
+  repack(from.reg, to.reg, false);
+  repack(from.lane, to.lane, true);
+  repack(from.warp, to.warp, true);
+  return to;
+}
+} // namespace
+
+RegisterNumbers::RegisterNumbers(const TileLayout &layout) {
+  for (int64_t r = 0; r < layout.registers(); ++r)
+    numbers_.emplace(layout.at(r, 0, 0), r);
+}
+
+TileLayout withoutAxis(const TileLayout &layout, size_t axis) {
+  std::vector<std::optional<size_t>> axes;
+  for (size_t d = 0; d < layout.unit.rank(); ++d)
+    if (d != axis) axes.push_back(d);
+  return withAxes(layout, axes);
+}
+
+TileLayout withUnitAxis(const TileLayout &layout, size_t axis) {
+  std::vector<std::optional<size_t>> axes;
+  for (size_t d = 0; d < layout.unit.rank(); ++d)
+    axes.push_back(d);
+  axes.insert(axes.begin() + static_cast<ptrdiff_t>(axis), std::nullopt);
+  return withAxes(layout, axes);
+}
+
+bool haveSameThreads(const TileLayout &a, const TileLayout &b) {
+  return a.unit == b.unit && a.lane == b.lane && a.warp == b.warp;
+}
+
 int64_t padded(int64_t extent, int64_t multiple) { return (extent + multiple - 1) / multiple * multiple; }
 
 Inside inside(const TileLayout &layout, int64_t number, size_t axis, int64_t extent) {

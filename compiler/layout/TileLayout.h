@@ -11,6 +11,7 @@
 #pragma once
 #include "compiler/layout/LinearLayout.h"
 #include "core/support/Expected.h"
+#include <map>
 #include <string>
 
 namespace tessera::layout {
@@ -91,6 +92,25 @@ public:
 
   bool operator==(const SharedLayout &) const = default;
 };
+
+/// The registers of a layout by the index of the element that each has in the first lane of the first warp.
+class RegisterNumbers {
+public:
+  explicit RegisterNumbers(const TileLayout &);
+  /// Precondition: a register has it.
+  int64_t at(const std::vector<int64_t> &index) const { return numbers_.at(index); }
+
+private:
+  std::map<std::vector<int64_t>, int64_t> numbers_;
+};
+
+/// The layout of a tile without the axis, each of whose elements is where elements with its other indices
+/// were. Lanes and warps that the axis told apart have copies; registers have none.
+TileLayout withoutAxis(const TileLayout &, size_t axis);
+/// The layout with an axis of extent 1 inserted.
+TileLayout withUnitAxis(const TileLayout &, size_t axis);
+/// Do the lanes and warps of both, whose shapes are equal, hold the same elements, in whatever registers?
+bool haveSameThreads(const TileLayout &, const TileLayout &);
 
 /// Returns the smallest multiple of `multiple` that is at least `extent`.
 int64_t padded(int64_t extent, int64_t multiple);

@@ -13,7 +13,15 @@ namespace {
 ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   ScheduleDecideOptions decide;
   if (auto lanes = options.target.capabilities().lanesPerProgram) decide.lanesPerProgram = *lanes;
-  decide.pipelines = options.target.capabilities().pipelines;
+  const codegen::Capabilities &target = options.target.capabilities();
+  decide.pipelines = target.pipelines;
+  decide.warps = target.warps;
+  decide.mostWarps = target.mostWarps;
+  for (const MatrixProduct &product : target.matrixInstructions)
+    forEachWord(product.dtypes, [&](std::string_view dtype) {
+      decide.factors.push_back(std::string(dtype));
+      return true;
+    });
   return decide;
 }
 
@@ -38,6 +46,7 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
 }
 
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
+  const codegen::Capabilities &target = options.target.capabilities();
   // 2., applied: groups become kernels like those that a user writes, and are simplified and decided in the
   // same way. Then the constants that the schedule introduced are folded.
   pm.addPass(createScheduleOutline({options.target.name()}));
@@ -46,11 +55,10 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   scheduled.addPass(createGraphSinkIndexCasts());
   scheduled.addPass(createCSEPass());
   scheduled.addPass(createScheduleDecide(decideOptions(options)));
-  pm.addPass(createScheduleExpand());
+  pm.addPass(createScheduleExpand({target.warpSize}));
   pm.addPass(createTileSimplify());
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
-  const codegen::Capabilities &target = options.target.capabilities();
   // Products that the target has bodies for leave the tile program while their loops have the plain form.
   if (!target.products.empty()) {
     TileExtractProductOptions extract;
@@ -80,6 +88,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
       layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
     layouts.warps = target.warps;
     kernel.addPass(createTileAssignLayouts(layouts));
+    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
   }
   TileVectorizeOptions vectorize;
   vectorize.threads = target.threads;

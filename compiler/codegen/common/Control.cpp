@@ -118,11 +118,13 @@ LogicalResult TileLowering::lowerFor(scf::ForOp op) {
 }
 
 LogicalResult TileLowering::lowerIf(scf::IfOp op) {
-  if (llvm::any_of(op.getResults(), tile::isInRegisters)) return notImplemented(op);
   Vec<Place> places = placesOf(op, op.getResults());
   Vec<Type> types;
-  for (Value v : scalarsOf(op.getResults()))
-    types.push_back(registerElement(v.getType()));
+  for (Value v : op.getResults())
+    if (tile::isInRegisters(v))
+      llvm::append_range(types, registerTypes(tile::tileType(v)));
+    else if (!tile::isTile(v))
+      types.push_back(registerElement(v.getType()));
   bool hasElse = !op.getElseRegion().empty();
   auto branch = scf::IfOp::create(b_, types, scalar(op.getCondition()), hasElse);
   for (auto [from, to] : {std::pair(&op.getThenRegion(), &branch.getThenRegion()),

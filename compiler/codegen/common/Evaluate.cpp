@@ -41,11 +41,14 @@ Value TileLowering::laneIndices(Value first, int64_t lanes) {
   return b_.createOrFold<arith::AddIOp>(splat(first, lanes), iota);
 }
 
+/// Is it computed where it is used?
+static bool isEvaluated(Value v) { return tile::isTile(v) && !tile::inMemory(v) && !tile::isInRegisters(v); }
+
 Value TileLowering::insideCondition(ValueRange roots, Indices ends) {
   Value condition;
   Collected seen;
   for (Value v : roots)
-    if (tile::isTile(v) && !tile::inMemory(v)) collectInside(v.getDefiningOp(), ends, condition, seen);
+    if (isEvaluated(v)) collectInside(v.getDefiningOp(), ends, condition, seen);
   return condition;
 }
 
@@ -79,12 +82,12 @@ void TileLowering::collectInside(Operation *op, Indices ends, Value &condition, 
       if (extent == 1) end = constant(1);
   }
   for (Value operand : op->getOperands())
-    if (tile::isTile(operand) && !tile::inMemory(operand))
-      collectInside(operand.getDefiningOp(), inner, condition, seen);
+    if (isEvaluated(operand)) collectInside(operand.getDefiningOp(), inner, condition, seen);
 }
 
 Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
   if (!tile::isTile(v)) return splat(scalar(v), lanes);
+  if (tile::isInRegisters(v)) return heldElement(v);
   if (tile::inMemory(v)) return loadPlace(place(v), at, lanes);
   if (v.hasOneUse()) return evaluateElementwise(v.getDefiningOp(), at, lanes, mode);
   EvaluatedScope scope(*this);
@@ -100,7 +103,6 @@ Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   EvaluatedScope scope(*this);
-  if (auto convert = dyn_cast<ConvertOp>(op)) return evaluateConvert(convert, lanes);
   if (auto load = dyn_cast<LoadOp>(op))
     return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
                       lanes, mode);

@@ -211,32 +211,4 @@ SmallVector<Type> TileLowering::registerTypes(RankedTensorType type) {
   return Vec<Type>(layout.registers() / width, vectorOf(type.getElementType(), width));
 }
 
-LogicalResult TileLowering::lowerInRegisters(Operation *op) {
-  Vec<Type> types = registerTypes(tile::tileType(op->getResult(0)));
-  if (auto c = dyn_cast<arith::ConstantOp>(op)) {
-    auto splat = dyn_cast<SplatElementsAttr>(c.getValue());
-    if (!splat) return notImplemented(op);
-    auto element = registerAttr(cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-    registers_[op->getResult(0)] = Vec<Value>(types.size(), constantOf(types.front(), element));
-    return success();
-  }
-  // Operands of an operation of arith or math all have the result's layout.
-  if (!tile::isElementwise(op) || !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
-    return notImplemented(op);
-  Vec<Value> results;
-  for (auto [i, type] : llvm::enumerate(types)) {
-    OperationState state(b_.getLoc(), op->getName());
-    for (Value operand : op->getOperands()) {
-      auto held = registers_.find(operand);
-      if (held == registers_.end()) return notImplemented(op);
-      state.addOperands(held->second[i]);
-    }
-    state.addTypes(type);
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    results.push_back(b_.create(state)->getResult(0));
-  }
-  registers_[op->getResult(0)] = results;
-  return success();
-}
-
 } // namespace tessera::target

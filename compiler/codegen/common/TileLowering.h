@@ -190,10 +190,6 @@ protected:
   virtual LogicalResult lowerTranspose(tile::TransposeOp) = 0;
   virtual LogicalResult lowerMma(tile::MmaOp) = 0;
   virtual LogicalResult lowerConvert(tile::ConvertOp);
-  /// The elements of a conversion that has no memory (tile::kFromRegisters), while a store is lowered.
-  virtual Value evaluateConvert(tile::ConvertOp, int64_t /*lanes*/) {
-    llvm_unreachable("the target has no tiles in registers");
-  }
   virtual LogicalResult lowerPrefetch(tile::PrefetchOp) = 0;
   /// May a tile, or a buffer, be in memory in another order than row-major (tile::canSwizzle)?
   virtual bool swizzles() const { return false; }
@@ -234,8 +230,10 @@ protected:
   // Tiles in registers: SSA values that a thread holds.
   /// The types of these values: vectors of at most 8 elements, in the order of the layout's registers.
   Vec<Type> registerTypes(mlir::RankedTensorType);
-  /// Elementwise operations and constants.
-  LogicalResult lowerInRegisters(Operation *);
+  /// An operation whose result is in registers.
+  virtual LogicalResult lowerInRegisters(Operation *op) { return notImplemented(op); }
+  /// The element of a tile in registers that the current register of the result being computed needs.
+  virtual Value heldElement(Value) { llvm_unreachable("no tiles are in registers"); }
   LogicalResult notImplemented(Operation *);
 
   // Control.cpp

@@ -15,21 +15,6 @@ constexpr int64_t kBytes = 16;        // of one copy
 constexpr int64_t kMostUnrolled = 16; // copies of a thread
 } // namespace
 
-/// Looks at the bits of the first address and of the distances between rows.
-Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_t elements) {
-  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
-  Value first = windowAddress(w, constants(Vec<int64_t>(shape.size(), 0)));
-  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
-  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
-  for (size_t d = 0; d + 1 < shape.size(); ++d)
-    if (shape[d] > 1) {
-      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(bytes));
-      bits = arith::OrIOp::create(b_, bits, distance);
-    }
-  Value low = arith::AndIOp::create(b_, bits, number(elements * bytes - 1));
-  return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
-}
-
 LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
   Place to = bufferPlace(op.getBuffer());
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
@@ -49,7 +34,7 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
     return success();
   };
   if (!isShared || shape.back() % elements || !w.isContiguous()) return copyAtOnce();
-  Value isWide = isAligned(w, shape, elements);
+  Value isWide = isAligned(w, shape, kBytes);
   // What is past the tensor's end becomes zeros; what may be before its begin is not copied this way.
   Vec<Value> ends;
   if (!w.inBounds) ends = windowEnds(w);
@@ -76,12 +61,12 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
     vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at), copied);
   };
   // A few copies of each thread are emitted one by one, so that their addresses have common parts.
-  const int64_t count = ShapedType::getNumElements(pieces), perThread = count / target_.threads;
-  if (count % target_.threads || perThread > kMostUnrolled)
+  const int64_t count = ShapedType::getNumElements(pieces), perThread = count / threads_;
+  if (count % threads_ || perThread > kMostUnrolled)
     spread(count, copyPiece);
   else
     for (int64_t n = 0; n < perThread; ++n)
-      copyPiece(arith::AddIOp::create(b_, thread_, i32(n * target_.threads)));
+      copyPiece(arith::AddIOp::create(b_, thread_, i32(n * threads_)));
   b_.setInsertionPointToStart(&branch.getElseRegion().front());
   return copyAtOnce();
 }

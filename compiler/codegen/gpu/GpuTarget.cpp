@@ -16,6 +16,9 @@ namespace {
 /// Elements of a tile of an elementwise chain. A few such tiles fit in the smallest shared memory, 48 KiB.
 constexpr int64_t kTileElements = 1024;
 
+/// Of a block, on every GPU. A lane has 64 registers then.
+constexpr int64_t kMostThreads = 1024;
+
 /// In names of targets: ptx:emulated:sm_80+check
 constexpr llvm::StringLiteral kEmulated = ":emulated:", kCheckOption = "+check";
 
@@ -36,6 +39,9 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.stages = architecture.stages;
   capabilities_.sharedBytes = architecture.maxShared;
   capabilities_.warps = architecture.threads / architecture.warpSize;
+  capabilities_.mostWarps = kMostThreads / architecture.warpSize;
+  capabilities_.warpSize = architecture.warpSize;
+  capabilities_.shuffles = vendor.hasShuffles();
   for (const MatrixProduct &product : architecture.products)
     if (!product.instruction.empty()) capabilities_.matrixInstructions.push_back(product);
 }
@@ -63,11 +69,18 @@ std::optional<std::array<int64_t, 3>> GpuTarget::productTile(const codegen::Tile
 }
 
 SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request) const {
+  // Factors that are copied ahead of a matrix instruction: a warp has 64 x 32 sums of 128 x 128.
+  const bool isCopiedAhead = architecture_.copiesAsync && request.product &&
+                             architecture_.multiplies(tessera::name(*request.product));
   switch (request.kind) {
   case schedule::GroupKind::Matmul:
     if (auto tile = productTile(request)) return SmallVector<int64_t>(tile->begin(), tile->end());
+    if (isCopiedAhead)
+      return {codegen::coverExtent(request.rows, 64, 128), codegen::coverExtent(request.columns, 64, 128),
+              32};
     return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
   case schedule::GroupKind::Attention:
+    if (isCopiedAhead) return {64, 64};
     return {32, 32};
   default:
     return codegen::proposeCommonTile(request, kTileElements);

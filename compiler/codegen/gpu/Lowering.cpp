@@ -45,7 +45,7 @@ bool reachedByAll(Operation *op, scf::ForOp lanes) {
 /// fit, the tiles, and then the buffers too, move to the workspace.
 void KernelLowering::planMemory() {
   int64_t total = kernel_.getScratchBytes().value_or(0), buffers = kernel_.getSharedBytes().value_or(0);
-  exchangeBytes_ = tile::exchangeBytes(kernel_, target_.threads);
+  exchangeBytes_ = tile::exchangeBytes(kernel_, threads_);
   int64_t room = target_.maxShared - exchangeBytes_;
   sharedTiles_ = total <= room ? total : buffers <= room ? buffers : 0;
   resources_.shared = exchangeBytes_ + sharedTiles_;
@@ -82,7 +82,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   auto function = mlir::gpu::GPUFuncOp::create(b_, entrySymbol(kernel_.getName()),
                                                b_.getFunctionType(types, TypeRange()));
   function->setAttr(mlir::gpu::GPUDialect::getKernelFuncAttrName(), b_.getUnitAttr());
-  function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(target_.threads), 1, 1}));
+  function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(threads_), 1, 1}));
 
   Block &entry = function.getBody().front();
   b_.setInsertionPointToStart(&entry);
@@ -186,7 +186,7 @@ LogicalResult KernelLowering::lowerLanes(scf::ForOp op) {
   Value thread = arith::IndexCastUIOp::create(b_, b_.getIndexType(), thread_);
   bool together = op.walk([](tile::GroupReduceOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (!together) begin = arith::AddIOp::create(b_, begin, thread);
-  auto loop = scf::ForOp::create(b_, begin, end, constant(target_.threads));
+  auto loop = scf::ForOp::create(b_, begin, end, constant(threads_));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   Value lane = loop.getInductionVar();
@@ -206,9 +206,9 @@ Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
   switch (kind) {
   case tile::GroupInfoKind::GroupId: {
     if (!lanes_) return arith::IndexCastOp::create(b_, b_.getI32Type(), programId_);
-    int64_t turns = llvm::divideCeil(kernel_.getLanesPerProgram().value_or(1), target_.threads);
+    int64_t turns = llvm::divideCeil(kernel_.getLanesPerProgram().value_or(1), threads_);
     Value position = arith::SubIOp::create(b_, laneIndex_, scalar(lanes_.getLowerBound()));
-    Value turn = arith::DivUIOp::create(b_, position, constant(target_.threads));
+    Value turn = arith::DivUIOp::create(b_, position, constant(threads_));
     Value first = arith::MulIOp::create(b_, programId_, constant(turns));
     return arith::IndexCastOp::create(b_, b_.getI32Type(), arith::AddIOp::create(b_, first, turn));
   }
@@ -217,7 +217,7 @@ Value KernelLowering::groupInfo(tile::GroupInfoKind kind) {
   case tile::GroupInfoKind::LaneId:
     return lanes_ ? arith::RemUIOp::create(b_, thread_, i32(target_.warpSize)).getResult() : i32(0);
   case tile::GroupInfoKind::GroupSize:
-    return i32(lanes_ ? target_.threads : 1);
+    return i32(lanes_ ? threads_ : 1);
   }
   llvm_unreachable("all kinds are listed");
 }
@@ -238,7 +238,7 @@ FailureOr<mlir::Value> KernelLowering::groupReduce(tile::GroupReduceOp op) {
                                                            : tile::ReduceKind::Min;
   Value nothing = neutral(kind, isUnsigned, type);
   store(type, arith::SelectOp::create(b_, laneActive_, v, nothing), exchange(type, thread_));
-  tree(target_.threads, target_.threads, [&](Value mine, Value other) {
+  tree(threads_, threads_, [&](Value mine, Value other) {
     Value x = load(type, exchange(type, mine), 0), y = load(type, exchange(type, other), 0);
     store(type, combine(kind, isUnsigned, x, y), exchange(type, mine));
   });

@@ -20,7 +20,7 @@ class KernelLowering final : public target::TileLowering {
 public:
   KernelLowering(tile::KernelOp kernel, const GpuTarget &target)
       : TileLowering(kernel, target.vendor().name()), vendor_(target.vendor()),
-        target_(target.architecture()) {}
+        target_(target.architecture()), threads_(kernel.getThreads().value_or(target_.threads)) {}
 
   /// Emits the kernel at the end of `module`. Its parameters are pointers (address space 1), scalars and i64
   /// dims in the order of the tile kernel, and last, if resources().workspace is not 0, a pointer to that
@@ -34,6 +34,8 @@ public:
     int64_t workspace = 0;     // bytes of global memory per program
   };
   const Resources &resources() const { return resources_; }
+  /// Of a thread block.
+  int64_t threads() const { return threads_; }
 
 private:
   // Lowering.cpp: the kernel's frame, effects that happen once, lanes.
@@ -107,10 +109,6 @@ private:
 
   // Registers.cpp: tiles in registers
   LogicalResult lowerConvert(tile::ConvertOp) override;
-  Value evaluateConvert(tile::ConvertOp, int64_t lanes) override;
-  LogicalResult lowerStore(tile::StoreOp) override;
-  /// i1: vectors of `elements` elements, which divide the tile's rows, are aligned in the tensor.
-  Value isAligned(const Window &, llvm::ArrayRef<int64_t> shape, int64_t elements);
   /// The sum (xor) of the images of the bits that are set in the thread's number.
   Value threadPart(llvm::ArrayRef<int64_t> images);
   /// The same per axis of a tile: the index of register 0.
@@ -120,12 +118,33 @@ private:
   bool isOnThreads(const layout::TileLayout &) const;
   /// The elements of a tile in registers, one by one, and the tile of such elements.
   Vec<Value> elementsOf(Value tile);
+  Value elementOf(Value tile, int64_t number);
   void bindElements(Value tile, mlir::ValueRange elements);
+  LogicalResult lowerInRegisters(Operation *) override;
+  Value heldElement(Value tile) override { return elementOf(tile, register_); }
+  /// Emits the elements of a tile of this layout, register by register, with and without masks if `condition`
+  /// is not null.
+  Vec<Value> eachRegister(const layout::TileLayout &, Type element, Value condition,
+                          llvm::function_ref<Value(int64_t number, Indices at, Mode)> emit);
+
+  // RegisterMemory.cpp: their way from and to tensors
+  LogicalResult loadInRegisters(tile::LoadOp);
+  LogicalResult lowerStore(tile::StoreOp) override;
+  /// How many registers from the first on are next to each other in a row of the tile, and together at most
+  /// 16 bytes.
+  static int64_t neighbours(const layout::TileLayout &, int64_t elementBytes);
+  /// i1: the first element of the window and all rows are at multiples of `bytes`.
+  Value isAligned(const Window &, llvm::ArrayRef<int64_t> shape, int64_t bytes);
+
+  // RegisterReduce.cpp
+  LogicalResult reduceInRegisters(tile::ReduceOp);
 
   // MatrixProducts.cpp: products by matrix instructions
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
   struct OperandLoader;
-  void keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, Indices before, Vec<Value> &after);
+  Value heldFactor(Value tile, const layout::Fragment &, int64_t row, int64_t column);
+  Vec<Value> keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, mlir::ValueRange before,
+                            mlir::ValueRange after);
   /// Must threads meet before the memory of a factor that they have read may be written?
   bool isOverwritten(Value factor, tile::MmaOp);
 
@@ -138,6 +157,7 @@ private:
 
   const Vendor &vendor_;
   const Architecture &target_;
+  const int64_t threads_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
   bool hasCopies_ = false;   // the kernel has asynchronous copies
@@ -150,12 +170,11 @@ private:
     Vec<std::pair<Vec<int64_t>, Value>> sums;
   };
   std::optional<StartedProduct> started_;
-  // While a tile in registers is stored: the register that is next, and the elements of conversions.
-  int64_t storedRegister_ = 0;
-  llvm::DenseMap<mlir::Operation *, Vec<Value>> stored_;
-  bool owesBarrier_ = false; // after the loop: what it has read may be overwritten then
-  Value thread_;             // i32
-  Value exchange_;           // pointer to shared memory
+  bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
+  Value thread_;                               // i32
+  llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed
+  int64_t register_ = 0;                       // that is being computed
+  Value exchange_;                             // pointer to shared memory
   mlir::scf::ForOp lanes_;
 };
 

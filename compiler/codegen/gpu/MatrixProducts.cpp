@@ -76,19 +76,6 @@ struct KernelLowering::OperandLoader {
   }
 };
 
-/// Zeros past an operand's end times infinities would be NaNs, so those elements keep the accumulator's
-/// value.
-void KernelLowering::keepPastLimits(tile::MmaOp op, const layout::TileLayout &sums, Indices before,
-                                    Vec<Value> &after) {
-  Vec<Value> thread = threadIndex(sums);
-  for (int64_t r = 0; r < sums.registers(); ++r) {
-    Vec<Value> at = registerIndex(sums, thread, r);
-    Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
-    Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
-    after[r] = arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
-  }
-}
-
 /// A buffer of a ring is written after the next step's barrier. What is defined before a loop keeps its
 /// memory until the end of the loop.
 bool KernelLowering::isOverwritten(Value factor, tile::MmaOp mma) {
@@ -103,10 +90,44 @@ bool KernelLowering::isOverwritten(Value factor, tile::MmaOp mma) {
   return false;
 }
 
+/// The elements of one instruction of A that is in registers, whose first one is at `row` and `column` of the
+/// first thread's part.
+Value KernelLowering::heldFactor(Value tile, const layout::Fragment &f, int64_t row, int64_t column) {
+  const layout::RegisterNumbers numbers(
+      cast<tile::LayoutAttr>(tile::tileType(tile).getEncoding()).getValue());
+  const layout::TileLayout own = f.layout(layout::Operand::A);
+  Vec<Value> elements;
+  for (int64_t r = 0; r < own.registers(); ++r) {
+    std::vector<int64_t> at = own.at(r, 0, 0);
+    at[0] += row, at[1] += column;
+    elements.push_back(elementOf(tile, numbers.at(at)));
+  }
+  auto type = VectorType::get({own.registers()}, elements.front().getType());
+  return vector::FromElementsOp::create(b_, type, elements);
+}
+
+/// Zeros past an operand's end times infinities would be NaNs, so the elements there keep the accumulator's
+/// value.
+SmallVector<Value> KernelLowering::keepPastLimits(tile::MmaOp op, const layout::TileLayout &sums,
+                                                  ValueRange before, ValueRange after) {
+  auto type = tile::tileType(op.getResult());
+  Value isWhole;
+  for (auto [d, extent] : llvm::enumerate(type.getShape()))
+    isWhole = both(isWhole, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(op.getLimits()[d]),
+                                                  constant(extent)));
+  return eachRegister(sums, type.getElementType(), isWhole, [&](int64_t r, Indices at, Mode mode) -> Value {
+    if (mode.inside) return after[r];
+    Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
+    Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
+    return arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
+  });
+}
+
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
-  Place a = operand(op.getA()), b = operand(op.getB());
-  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  const bool isHeld = tile::isInRegisters(op.getA()); // A
+  Place b = operand(op.getB());
+  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
   std::string known;
   bool isKnown = false;
   for (const MatrixProduct &row : target_.products) {
@@ -121,12 +142,11 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
-  if (!isOnThreads(sums) || tile::isInRegisters(op.getA()) || tile::isInRegisters(op.getB()))
-    return notImplemented(op);
-  OperandLoader left(*this, a, op.getTransA(), f, layout::Operand::A),
-      right(*this, b, op.getTransB(), f, layout::Operand::B);
-
-  const int64_t depth = a.shape[op.getTransA() ? 0 : 1];
+  if (!isOnThreads(sums) || tile::isInRegisters(op.getB())) return notImplemented(op);
+  std::optional<OperandLoader> left;
+  if (!isHeld) left.emplace(*this, operand(op.getA()), op.getTransA(), f, layout::Operand::A);
+  OperandLoader right(*this, b, op.getTransB(), f, layout::Operand::B);
+  const int64_t depth = b.shape[op.getTransB() ? 1 : 0];
   const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), depth});
   auto ofWarp = [&](const std::vector<int64_t> &images) { // the warp's bits are above the lane's
     Vec<int64_t> ofThread(llvm::Log2_64(target_.warpSize), 0);
@@ -140,10 +160,10 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
 
   const int64_t sumsOfOne = f.layout(layout::Operand::C).registers();
   Vec<Value> before = elementsOf(op.getAcc());
-  auto step = [&](Value k, ValueRange carried) {
+  auto step = [&](Value k, ValueRange carried, llvm::function_ref<Value(int64_t row)> leftOf) {
     Vec<Value> next(carried), lefts;
     for (int64_t i = 0; i < plan.down; ++i)
-      lefts.push_back(left.load(plus(firstRow, i * plan.rows), k));
+      lefts.push_back(leftOf(i * plan.rows));
     for (int64_t j = 0; j < plan.across; ++j) {
       Value r = right.load(k, plus(firstColumn, j * plan.columns));
       for (int64_t i = 0; i < plan.down; ++i) {
@@ -153,16 +173,24 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     }
     return next;
   };
-  auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
-  {
+  Vec<Value> after;
+  if (isHeld) {
+    after = before;
+    for (int64_t k = 0; k < depth; k += f.k)
+      after = step(constant(k), after, [&](int64_t row) { return heldFactor(op.getA(), f, row, k); });
+  } else {
+    auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(b_, step(loop.getInductionVar(), loop.getRegionIterArgs()));
+    Value k = loop.getInductionVar();
+    scf::YieldOp::create(b_, step(k, loop.getRegionIterArgs(),
+                                  [&](int64_t row) { return left->load(plus(firstRow, row), k); }));
+    after = Vec<Value>(loop.getResults());
   }
-  Vec<Value> after(loop.getResults());
-  if (!op.getLimits().empty()) keepPastLimits(op, sums, before, after);
+  if (!op.getLimits().empty()) after = keepPastLimits(op, sums, before, after);
   bindElements(op.getResult(), after);
-  const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
+  const bool overwritesA = !isHeld && isOverwritten(op.getA(), op),
+             overwritesB = isOverwritten(op.getB(), op);
   if (overwritesA || overwritesB) lowerBarrier();
   return success();
 }

@@ -18,9 +18,9 @@ void KernelLowering::guarded(Value condition, llvm::function_ref<void()> body) {
 
 void KernelLowering::spread(int64_t count, llvm::function_ref<void(Value)> body) {
   if (count <= 0) return;
-  if (count == target_.threads) return body(thread_);
-  if (count < target_.threads) return guarded(below(thread_, count), [&] { body(thread_); });
-  auto loop = scf::ForOp::create(b_, thread_, i32(count), i32(target_.threads));
+  if (count == threads_) return body(thread_);
+  if (count < threads_) return guarded(below(thread_, count), [&] { body(thread_); });
+  auto loop = scf::ForOp::create(b_, thread_, i32(count), i32(threads_));
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());

@@ -41,16 +41,17 @@ void KernelLowering::tree(int64_t threads, int64_t width, llvm::function_ref<voi
 
 LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   Value input = op.getInput();
+  if (tile::isInRegisters(input)) return reduceInRegisters(op);
   Type element = tile::tileType(input).getElementType();
   auto shape = tile::tileType(input).getShape();
   const int64_t axis = op.getAxis();
   bool isUnsigned = op.getIsUnsigned() || element.isInteger(1);
   Vec<int64_t> kept = without(shape, axis);
-  const auto [lanes, width, length, n, results] = tile::sharesOf(op, target_.threads);
+  const auto [lanes, width, length, n, results] = tile::sharesOf(op, threads_);
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), isUnsigned, x, y); };
   const bool hasChains = op.getOrder() && !op.getOrder()->getChains().empty();
   if (hasChains || lanes > n ||
-      (lanes > 1 && (results > target_.threads || length > kMostLength || (length > 1 && n % lanes))))
+      (lanes > 1 && (results > threads_ || length > kMostLength || (length > 1 && n % lanes))))
     return op.emitOpError() << "has an order that is not implemented on " << backend_
                             << " (TSR_UNIMPLEMENTED): "
                             << (hasChains ? "chains" : "more lanes than threads or elements");
@@ -99,7 +100,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   }
 
   const int64_t threads = results * width;
-  Value active = threads < target_.threads ? below(thread_, threads) : Value();
+  Value active = threads < threads_ ? below(thread_, threads) : Value();
   Value position = arith::RemUIOp::create(b_, thread_, i32(width));
   Vec<Value> at = delinearize(arith::DivUIOp::create(b_, thread_, i32(width)), kept);
   const bool canBeWide = length > 1 && tile::vectorLength(input, /*computesRoots=*/false) >= length;
@@ -154,7 +155,7 @@ Value KernelLowering::foldThreads(Vec<Value> parts, int64_t width, Fold fold) {
     };
     Value group = arith::SubIOp::create(b_, thread_, arith::RemUIOp::create(b_, thread_, i32(width)));
     if (warp == 1) {
-      tree(target_.threads, width,
+      tree(threads_, width,
            [&](Value mine, Value other) { put(mine, foldEach(get(mine), get(other))); });
       parts = get(group);
     } else {
@@ -231,7 +232,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   int64_t axis = op.getAxis(), n = shape[axis];
   Vec<int64_t> kept = without(shape, axis);
   int64_t results = ShapedType::getNumElements(kept);
-  int64_t positions = target_.threads * 8; // after the extremes
+  int64_t positions = threads_ * 8; // after the extremes
   struct Best {
     Value x, k;
   };
@@ -267,7 +268,7 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     store(element, best.x, exchange(element, i));
     store(position, best.k, exchange(position, i, positions));
   };
-  int64_t width = tile::threadsPerResult(target_.threads, results, n);
+  int64_t width = tile::threadsPerResult(threads_, results, n);
   bool toTile = tile::isTile(op.getResult());
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (width == 1 && toTile) {

@@ -7,7 +7,7 @@ using namespace mlir;
 namespace tessera::gpu {
 
 bool KernelLowering::isOnThreads(const layout::TileLayout &layout) const {
-  return layout.lanes() == target_.warpSize && layout.warps() == target_.threads / target_.warpSize;
+  return layout.lanes() == target_.warpSize && layout.warps() == threads_ / target_.warpSize;
 }
 
 /// Consecutive bits of the number that become consecutive bits of the sum are moved together.
@@ -62,6 +62,7 @@ SmallVector<Value> KernelLowering::registerIndex(const layout::TileLayout &layou
 }
 
 SmallVector<Value> KernelLowering::elementsOf(Value tile) {
+  if (auto it = elements_.find(tile); it != elements_.end()) return it->second;
   Vec<Value> elements;
   for (Value vector : registers_.lookup(tile))
     for (int64_t i = 0, n = cast<VectorType>(vector.getType()).getDimSize(0); i < n; ++i)
@@ -69,7 +70,15 @@ SmallVector<Value> KernelLowering::elementsOf(Value tile) {
   return elements;
 }
 
+Value KernelLowering::elementOf(Value tile, int64_t number) {
+  if (auto it = elements_.find(tile); it != elements_.end()) return it->second[number];
+  const auto held = registers_.find(tile);
+  const int64_t width = cast<VectorType>(held->second.front().getType()).getDimSize(0);
+  return vector::ExtractOp::create(b_, held->second[number / width], number % width);
+}
+
 void KernelLowering::bindElements(Value tile, ValueRange elements) {
+  elements_[tile] = Vec<Value>(elements);
   Vec<Value> vectors;
   for (Type type : registerTypes(tile::tileType(tile))) {
     const int64_t n = cast<VectorType>(type).getDimSize(0);
@@ -79,77 +88,61 @@ void KernelLowering::bindElements(Value tile, ValueRange elements) {
   registers_[tile] = vectors;
 }
 
-Value KernelLowering::evaluateConvert(tile::ConvertOp op, int64_t lanes) {
-  const Vec<Value> &elements = stored_.find(op)->second;
-  if (!lanes) return elements[size_t(storedRegister_)];
-  return vector::FromElementsOp::create(b_, vectorOf(tile::tileType(op.getResult()).getElementType(), lanes),
-                                        ValueRange(elements).slice(size_t(storedRegister_), size_t(lanes)));
+SmallVector<Value> KernelLowering::eachRegister(const layout::TileLayout &layout, Type element,
+                                                Value condition,
+                                                llvm::function_ref<Value(int64_t, Indices, Mode)> emit) {
+  Vec<Value> thread = threadIndex(layout);
+  auto all = [&](Mode mode) {
+    Vec<Value> elements;
+    for (register_ = 0; register_ < layout.registers(); ++register_)
+      elements.push_back(emit(register_, registerIndex(layout, thread, register_), mode));
+    return elements;
+  };
+  if (!condition) return all({true});
+  auto branch = scf::IfOp::create(b_, Vec<Type>(layout.registers(), vectorOf(element, 0)), condition, true);
+  OpBuilder::InsertionGuard guard(b_);
+  for (bool isInside : {true, false}) {
+    b_.setInsertionPointToStart(isInside ? branch.thenBlock() : branch.elseBlock());
+    scf::YieldOp::create(b_, all({isInside}));
+  }
+  return Vec<Value>(branch.getResults());
 }
 
-/// A tile in registers is stored from them: pairs of neighbours in memory at once where they are aligned.
-LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
-  stored_.clear();
-  std::function<void(Value)> collect = [&](Value v) {
-    Operation *from = v.getDefiningOp();
-    if (!tile::isTile(v) || tile::inMemory(v) || !from) return;
-    if (auto convert = dyn_cast<tile::ConvertOp>(from)) {
-      if (!stored_.contains(convert)) stored_[convert] = elementsOf(convert.getInput());
-      return;
+LogicalResult KernelLowering::lowerInRegisters(Operation *op) {
+  Value result = op->getResult(0);
+  const layout::TileLayout &layout = cast<tile::LayoutAttr>(tile::tileType(result).getEncoding()).getValue();
+  if (!isOnThreads(layout) && !isa<arith::ConstantOp>(op)) return notImplemented(op);
+  if (auto load = dyn_cast<tile::LoadOp>(op)) return loadInRegisters(load);
+  if (auto expand = dyn_cast<tile::ExpandDimsOp>(op); expand && tile::isInRegisters(expand.getInput()))
+    return bindElements(result, elementsOf(expand.getInput())), success();
+  auto broadcast = dyn_cast<tile::BroadcastOp>(op);
+  if (broadcast && tile::isTile(broadcast.getInput())) {
+    if (!tile::isInRegisters(broadcast.getInput())) return notImplemented(op);
+    const auto &own = cast<tile::LayoutAttr>(tile::tileType(broadcast.getInput()).getEncoding()).getValue();
+    const layout::RegisterNumbers numbers(own);
+    Vec<Value> elements, from = elementsOf(broadcast.getInput());
+    for (int64_t r = 0; r < layout.registers(); ++r) {
+      std::vector<int64_t> at = layout.at(r, 0, 0);
+      for (auto [index, extent] : llvm::zip(at, own.unit.shape()))
+        if (extent == 1) index = 0;
+      elements.push_back(from[numbers.at(at)]);
     }
-    for (Value operand : from->getOperands())
-      collect(operand);
-  };
-  collect(op.getValue());
-  if (stored_.empty()) return TileLowering::lowerStore(op);
-  auto convert = cast<tile::ConvertOp>(stored_.begin()->first);
-  const layout::TileLayout &layout =
-      cast<tile::LayoutAttr>(tile::tileType(convert.getInput()).getEncoding()).getValue();
-  if (!isOnThreads(layout)) return notImplemented(op);
-  Vec<Value> roots = {op.getValue()};
-  if (op.getFlags()) roots.push_back(op.getFlags());
-  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
-  const auto shape = tile::tileType(op.getValue()).getShape();
-  Value inside = both(insideCondition(w), insideCondition(roots));
-  if (!op.getLower().empty())
-    inside = both(inside, boundsFull(op.getLower(), op.getUpper(), constants(shape)));
-  Vec<Value> thread = threadIndex(layout);
-  auto emit = [&](int64_t lanes, Mode mode) {
-    for (int64_t r = 0; r < layout.registers(); r += std::max<int64_t>(lanes, 1)) {
-      storedRegister_ = r;
-      Vec<Value> at = registerIndex(layout, thread, r);
-      Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
-      Value v = evaluate(op.getValue(), at, lanes, mode);
-      if (lanes && !flags) // aligned
-        LLVM::StoreOp::create(b_, v, windowAddress(w, at),
-                              unsigned(lanes * w.view.element.getIntOrFloatBitWidth() / 8));
-      else
-        storeWindow(w, v, at, mode, op.getLower(), op.getUpper(), flags);
-    }
-  };
-  const size_t last = layout.unit.rank() - 1;
-  const bool hasPairs = !layout.reg.empty() && layout.reg[0] == layout::Bits(1) << layout.unit.shift(last) &&
-                        w.isContiguous() && !op.getFlags() && !w.view.element.isInteger(1) &&
-                        !isPacked(w.view.element);
-  if (!hasPairs) {
-    emit(0, {false});
-    return success();
+    return bindElements(result, elements), success();
   }
-  Value isWide = both(isAligned(w, shape, 2), inside);
-  auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&branch.getThenRegion().front());
-  emit(2, {true});
-  b_.setInsertionPointToStart(&branch.getElseRegion().front());
-  emit(0, {false});
+  if (!tile::isElementwise(op) && !isa<tile::BroadcastOp, tile::IotaOp, arith::ConstantOp>(op))
+    return notImplemented(op);
+  // Masks cost more than a branch that is the same for all threads.
+  Value condition = insideCondition(op);
+  const bool isMask = isa<tile::MaskOp>(op);
+  bindElements(result, eachRegister(layout, tile::tileType(result).getElementType(),
+                                    isMask ? condition : Value(), [&](int64_t, Indices at, Mode mode) {
+                                      return evaluateElementwise(op, at, 0,
+                                                                 {isMask ? mode.inside : !condition});
+                                    }));
   return success();
 }
 
 LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
-  if (op->hasAttr(tile::kFromRegisters)) { // lowerStore
-    if (tile::isStoredFromRegisters(op)) return success();
-    return op.emitOpError() << "has " << tile::kFromRegisters
-                            << " but a use that is no store of its registers";
-  }
   auto layoutOf = [](Value v) { return dyn_cast_or_null<tile::LayoutAttr>(tile::tileType(v).getEncoding()); };
   auto from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
   auto isPlain = [&](Value v) { return !tile::tileType(v).getEncoding(); };
@@ -158,7 +151,7 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   const layout::TileLayout &layout = (from ? from : to).getValue();
   if (!isOnThreads(layout))
     return op.emitOpError() << "is to " << layout.warps() << " warps of " << layout.lanes()
-                            << " lanes, but a program has " << target_.threads / target_.warpSize << " of "
+                            << " lanes, but a program has " << threads_ / target_.warpSize << " of "
                             << target_.warpSize << " on " << target_.name;
   Vec<Value> thread = threadIndex(layout);
   if (to) {
@@ -171,12 +164,9 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
     if (tile::inMemory(op.getInput())) lowerBarrier(); // it may be overwritten
     return success();
   }
-  // Pairs and more of the lowest registers are next to each other along the last axis.
-  const size_t last = layout.unit.rank() - 1;
-  int64_t width = 1;
-  for (size_t i = 0; i < layout.reg.size() && width < 4; ++i, width *= 2)
-    if (layout.reg[i] != layout::Bits(width) << layout.unit.shift(last)) break;
   Place p = place(op.getResult());
+  const int64_t bytes = target::inMemoryElement(p.element).getIntOrFloatBitWidth() / 8;
+  const int64_t width = std::min<int64_t>(neighbours(layout, bytes), 4);
   Vec<Value> elements = elementsOf(op.getInput());
   for (int64_t r = 0; r < layout.registers(); r += width) {
     Value v = elements[r];

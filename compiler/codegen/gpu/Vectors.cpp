@@ -22,7 +22,7 @@ constexpr int64_t kMostUnrolled = 4;
 int64_t KernelLowering::vectorsFor(ValueRange roots) {
   if (roots.size() > 1) return 1;
   int64_t length = tile::vectorLength(roots, /*computesRoots=*/true);
-  while (length > 1 && tile::tileType(roots.front()).getNumElements() < length * target_.threads)
+  while (length > 1 && tile::tileType(roots.front()).getNumElements() < length * threads_)
     length /= 2;
   return length;
 }
@@ -85,10 +85,10 @@ void KernelLowering::spreadVectors(ArrayRef<int64_t> shape, int64_t length,
     at.back() = arith::MulIOp::create(b_, at.back(), constant(length));
     body(at);
   };
-  const int64_t count = ShapedType::getNumElements(pieces), turns = count / target_.threads;
-  if (count % target_.threads || turns > kMostUnrolled) return spread(count, run);
+  const int64_t count = ShapedType::getNumElements(pieces), turns = count / threads_;
+  if (count % threads_ || turns > kMostUnrolled) return spread(count, run);
   for (int64_t turn = 0; turn < turns; ++turn)
-    run(turn ? arith::AddIOp::create(b_, thread_, i32(turn * target_.threads)).getResult() : thread_);
+    run(turn ? arith::AddIOp::create(b_, thread_, i32(turn * threads_)).getResult() : thread_);
 }
 
 void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t, const Part &part, PartBody body) {

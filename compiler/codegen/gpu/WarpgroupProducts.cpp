@@ -6,7 +6,6 @@
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include <map>
 
 using namespace mlir;
 
@@ -84,16 +83,14 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
   // The registers of each instruction, by the places of their elements.
   const int64_t rows = f.m * (grid.m / f.warps()), columns = f.n * grid.n;
   const int64_t down = type.getDimSize(0) / rows, across = type.getDimSize(1) / columns;
-  std::map<std::vector<int64_t>, int64_t> registerAt;
-  for (int64_t r = 0; r < sums.registers(); ++r)
-    registerAt[sums.at(r, 0, 0)] = r;
+  const layout::RegisterNumbers registers(sums);
   const layout::TileLayout one = f.layout(layout::Operand::C);
   auto registersOf = [&](int64_t i, int64_t j) {
     Vec<int64_t> numbers;
     for (int64_t r = 0; r < one.registers(); ++r) {
       std::vector<int64_t> at = one.at(r, 0, 0);
       at[0] += i * rows, at[1] += j * columns;
-      numbers.push_back(registerAt.at(at));
+      numbers.push_back(registers.at(at));
     }
     return numbers;
   };
@@ -152,7 +149,7 @@ void KernelLowering::awaitProduct() {
     for (auto [position, number] : llvm::enumerate(numbers))
       after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
   const auto sums = cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding());
-  if (!op.getLimits().empty()) keepPastLimits(op, sums.getValue(), product.before, after);
+  if (!op.getLimits().empty()) after = keepPastLimits(op, sums.getValue(), product.before, after);
   bindElements(op.getResult(), after);
   const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
   if (overwritesA || overwritesB) lowerBarrier();

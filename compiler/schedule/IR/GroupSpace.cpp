@@ -118,10 +118,11 @@ Refusal GroupSpace::addFirst(Operation *op) {
   if (auto product = dyn_cast<graph::MatmulOp>(op)) {
     kind_ = GroupKind::Matmul;
     productType_ = cast<Tensor>(product.getA().getType()).getElementType();
-  } else if (isa<graph::AttentionOp>(op))
+  } else if (auto attention = dyn_cast<graph::AttentionOp>(op)) {
     kind_ = GroupKind::Attention;
-  else if (!isElementwiseOp(op) &&
-           !isa<graph::TransposeOp, graph::SliceOp, graph::GatherOp, graph::PadOp>(op))
+    productType_ = cast<Tensor>(attention.getQ().getType()).getElementType();
+  } else if (!isElementwiseOp(op) &&
+             !isa<graph::TransposeOp, graph::SliceOp, graph::GatherOp, graph::PadOp>(op))
     return "'" + op->getName().getStringRef().str() + "' cannot be part of a group";
   space_ = resultType(op);
   noteView(op);

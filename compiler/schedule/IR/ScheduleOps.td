@@ -58,12 +58,13 @@ def Schedule_KernelOp : Schedule_Op<"kernel", [
       schedule.grid (%i) = ("0") to ("n") step ("64") names ["tile_n"] { ... }
     }
     ```
-    The attributes are those of `tile.kernel`.
+    The attributes are those of `tile.kernel`; `warps` is how many warps share a program on a GPU.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, Tile_ParamArray:$params,
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$warps,
     OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);

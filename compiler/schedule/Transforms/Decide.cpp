@@ -1,7 +1,9 @@
 // Phase 2, first half: makes the decisions that are still open. ScheduleOps.td describes each attribute
 // beside the operation that has it.
 #include "compiler/schedule/Transforms/Passes.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/bit.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEDECIDE
@@ -19,6 +21,7 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
     // One fusion group per op that must have memory, unless the IR says otherwise.
     if (!getOperation()->hasAttr(tile::kFusion))
       getOperation()->setAttr(tile::kFusion, StringAttr::get(&getContext(), "auto"));
+    if (warps) decideWarps(getOperation());
     getOperation().walk([&](Operation *op) {
       if (auto grid = dyn_cast<GridOp>(op)) decide(grid);
       if (auto lanes = dyn_cast<LanesOp>(op)) decide(lanes);
@@ -27,6 +30,43 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   }
 
 private:
+  static constexpr int64_t kSumsOfWarp = 1024; // 32 of each lane of 32
+
+  /// The program's request, if a block may have as many; else as many warps as have enough sums each of the
+  /// smallest product.
+  void decideWarps(KernelOp kernel) {
+    if (kernel.getWarps()) return;
+    Builder b(&getContext());
+    DictionaryAttr tunables = kernel.getTunablesAttr();
+    if (auto asked = tunables ? tunables.getAs<IntegerAttr>("num_warps") : IntegerAttr()) {
+      const int64_t number = asked.getInt();
+      SmallVector<Attribute> lines;
+      for (Attribute line : kernel.getFallbacks().value_or(b.getArrayAttr({})))
+        if (!cast<StringAttr>(line).getValue().starts_with("tunable num_warps=")) lines.push_back(line);
+      const bool isLegal = number > 0 && number <= mostWarps && llvm::has_single_bit(uint64_t(number));
+      if (isLegal)
+        kernel.setWarps(number);
+      else
+        lines.push_back(b.getStringAttr("num_warps=" + std::to_string(number) +
+                                        " has no effect: a program has a power of two of warps, at most " +
+                                        std::to_string(mostWarps)));
+      kernel.setFallbacksAttr(lines.empty() ? ArrayAttr() : b.getArrayAttr(lines));
+      if (isLegal) return;
+    }
+    std::optional<int64_t> sums;
+    kernel.walk([&](tile::MmaOp mma) {
+      auto type = tile::tensorOf(mma.getResult());
+      auto buffer = dyn_cast<tile::BufferType>(mma.getA().getType());
+      std::optional<DType> dtype =
+          dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(mma.getA().getType()));
+      if (!dtype || !llvm::is_contained(factors, name(*dtype))) return;
+      sums = std::min(sums.value_or(type.getNumElements()), type.getNumElements());
+    });
+    if (!sums) return;
+    int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / kSumsOfWarp)), 4, warps);
+    if (number < warps) kernel.setWarps(number);
+  }
+
   /// The order as written: consecutive programs differ in the last axis and share the rows that they read.
   void decide(GridOp grid) {
     if (!grid.getPlacement()) grid.setPlacement("any");

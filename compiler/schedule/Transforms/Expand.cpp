@@ -16,7 +16,7 @@ namespace {
 /// Expands one kernel; lives for one call of run().
 class KernelExpansion {
 public:
-  explicit KernelExpansion(KernelOp source) : source_(source), b_(source) {}
+  KernelExpansion(KernelOp source, int64_t warpSize) : source_(source), warpSize_(warpSize), b_(source) {}
 
   LogicalResult run() {
     Operation *construct = nullptr;
@@ -76,6 +76,9 @@ private:
   void createKernel(Operation *construct) {
     OperationState state(source_.getLoc(), tile::KernelOp::getOperationName());
     state.addAttributes(source_->getAttrs());
+    state.attributes.erase(source_.getWarpsAttrName());
+    if (source_.getWarps() && warpSize_)
+      state.addAttribute("threads", b_.getI64IntegerAttr(int64_t(*source_.getWarps()) * warpSize_));
     state.addAttribute("grid", gridOf(construct));
     if (auto lanes = dyn_cast<LanesOp>(construct))
       state.addAttribute("lanes_per_program", lanes.getLanesPerProgramAttr());
@@ -137,15 +140,18 @@ private:
   }
 
   KernelOp source_;
+  const int64_t warpSize_;
   OpBuilder b_;
   IRMapping map_;
   SmallVector<Value> args_; // of the new kernel
 };
 
 struct ScheduleExpand : impl::ScheduleExpandBase<ScheduleExpand> {
+  using ScheduleExpandBase::ScheduleExpandBase;
+
   void runOnOperation() override {
     for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>()))
-      if (failed(KernelExpansion(kernel).run())) return signalPassFailure();
+      if (failed(KernelExpansion(kernel, warpSize).run())) return signalPassFailure();
   }
 };
 

@@ -59,14 +59,18 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
     Gives `schedule.grid` its `placement` and `order`, `schedule.lanes` its `lanes_per_program`, loops their
     `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
     the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
-    fusion group there. A decision that is already there is kept, so that a mapper, a tuner or a person can take
+    fusion group there. On GPUs a kernel with a product by a matrix instruction gets `warps`: the tunable `num_warps`, or a
+    number that follows from its tile. A decision that is already there is kept, so that a mapper, a tuner or a person can take
     any of them first.
   }];
   let options = [
     Option<"lanesPerProgram", "lanes-per-program", "int64_t", "4096",
            "lanes one program of a linear_id kernel runs">,
     Option<"pipelines", "pipelines", "bool", "false",
-           "the target pipelines loops, and chooses `schedule.stages` of those that leave it open">
+           "the target pipelines loops, and chooses `schedule.stages` of those that leave it open">,
+    Option<"warps", "warps", "int64_t", "0", "of a program of the target by default; 0: a program has one thread">,
+    Option<"mostWarps", "most-warps", "int64_t", "0", "that a program may have">,
+    ListOption<"factors", "factors", "std::string", "dtypes that matrix instructions multiply">,
   ];
 }
 
@@ -78,6 +82,7 @@ def ScheduleExpand : Pass<"schedule-expand", "::mlir::ModuleOp"> {
     The graph functions stay beside the kernels.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::tessera::tile::TileDialect"];
+  let options = [Option<"warpSize", "warp-size", "int64_t", "0", "threads of a warp of the target">];
 }
 
 #endif

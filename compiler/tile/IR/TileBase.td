@@ -26,7 +26,6 @@ def Tile_Dialect : Dialect {
     | --- | --- | --- |
     | `tile.lanes` | `scf.for` | the loop over the lanes of one program |
     | `tile.materialize` | operations with tile results | the results get memory of their own (`tile-fuse`) |
-    | `tile.from_registers` | `tile.convert` | the result has no memory: stores take its elements from the registers (`tile-fuse`) |
     | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
     | `tile.strided` | `tile.mma` | the elements of `a` are read one by one where they are, so that `trans_a` costs nothing (`tile-transpose-products`) |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
@@ -36,8 +35,7 @@ def Tile_Dialect : Dialect {
     | `tile.variants` | kernels | the bodies among which a launch chooses: dictionaries with the parts of `launch.variants` of the kernel metadata |
   }];
   let discardableAttrs = (ins
-    "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::UnitAttr":$from_registers,
-    "::mlir::DenseI64ArrayAttr":$scratch,
+    "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
     "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
     "::mlir::UnitAttr":$strided);
   let hasOperationAttrVerify = 1;

@@ -50,8 +50,6 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   };
   if (name == kLanes)
     return check(isa<UnitAttr>(value) && isa<scf::ForOp>(op), "a unit attribute on scf.for");
-  if (name == kFromRegisters)
-    return check(isa<UnitAttr>(value) && isa<ConvertOp>(op), "a unit attribute on tile.convert");
   if (name == kMaterialize) return check(isa<UnitAttr>(value), "a unit attribute");
   if (name == kScratch) {
     auto offsets = dyn_cast<DenseI64ArrayAttr>(value);

@@ -58,7 +58,6 @@ namespace tessera::tile {
 // Names of the dialect's discardable attributes (TileBase.td).
 inline constexpr llvm::StringLiteral kLanes = TileDialect::LanesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kMaterialize = TileDialect::MaterializeAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral kFromRegisters = TileDialect::FromRegistersAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kScratch = TileDialect::ScratchAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kStrided = TileDialect::StridedAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kPrivate = TileDialect::PrivateAttrHelper::getNameStr();

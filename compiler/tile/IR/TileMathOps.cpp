@@ -107,7 +107,11 @@ static LogicalResult verifyUnsigned(Operation *op, Type input, bool isUnsigned) 
 static Type reducedType(Type input, uint64_t axis, Type element) {
   SmallVector<int64_t> shape(shapeOf(input));
   shape.erase(shape.begin() + axis);
-  return shape.empty() ? element : RankedTensorType::get(shape, element);
+  if (shape.empty()) return element;
+  Attribute encoding = cast<RankedTensorType>(input).getEncoding();
+  if (auto layout = dyn_cast_or_null<LayoutAttr>(encoding))
+    encoding = LayoutAttr::get(input.getContext(), layout::withoutAxis(layout.getValue(), axis));
+  return RankedTensorType::get(shape, element, encoding);
 }
 
 static LogicalResult verifyReduction(Operation *op, Type input, uint64_t axis, bool isUnsigned,

@@ -36,11 +36,12 @@ def Tile_ReduceOp : Tile_PureOp<"reduce", [DeclareOpInterfaceMethods<Tile_Bounds
     %s = tile.reduce sum %x axis 1 order <lanes = 8, chains = [4, 1]> : tensor<4x512xf32> -> tensor<4xf32>
     ```
     `order` decides the bits of a sum or product of floats. Without it the elements are combined in the order of their
-    indices. `tile-order-reductions` gives one to every reduction that has none.
+    indices. `tile-order-reductions` gives one to every reduction of a tile in memory that has none. The order of a tile in
+    registers follows from its layout: the registers of a lane, then lanes that differ in one bit, the lowest first.
   }];
-  let arguments = (ins Tile_ReduceKind:$kind, Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+  let arguments = (ins Tile_ReduceKind:$kind, Tile_AnyTile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
                        UnitAttr:$is_unsigned, OptionalAttr<Tile_OrderAttr>:$order);
-  let results = (outs Tile_Value:$result);
+  let results = (outs Tile_AnyValue:$result);
   let assemblyFormat = [{
     $kind $input `axis` $axis (`unsigned` $is_unsigned^)? (`order` $order^)? attr-dict `:` type($input) `->` type($result)
   }];

@@ -17,7 +17,7 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead<Tile_GlobalMemory>]>]>
     `tile-legalize-bounds`. `in_bounds` promises that there are none.
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
-  let results = (outs Tile_Tile:$result);
+  let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$view `[` $starts `]` `extents` $extents attr-dict `:` qualified(type($view)) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -33,7 +33,7 @@ def Tile_StoreOp : Tile_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[Me
     `where`, only those whose flag, of a tile of i1 of the same shape, is set. The tensor's own edge is respected in
     any case, unless `in_bounds` promises that nothing reaches past it.
   }];
-  let arguments = (ins Tile_Tile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, Variadic<Index>:$lower,
+  let arguments = (ins Tile_AnyTile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, Variadic<Index>:$lower,
                        Variadic<Index>:$upper, Optional<Tile_FlagTile>:$flags, DenseI64ArrayAttr:$extents, UnitAttr:$in_bounds);
   let assemblyFormat = [{
     $value `,` $view `[` $starts `]` `extents` $extents (`bounds` `` custom<Bounds>($lower, $upper)^)?

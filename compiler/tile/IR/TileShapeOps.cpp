@@ -74,9 +74,12 @@ LogicalResult ExpandDimsOp::verify() {
   if (getAxis() > shape.size())
     return emitOpError() << "axis " << getAxis() << " is outside a tile of rank " << shape.size();
   shape.insert(shape.begin() + getAxis(), 1);
-  if (tensorOf(getResult()) != tensorOf(getInput()).clone(shape))
-    return emitOpError() << "gives " << tensorOf(getInput()).clone(shape) << ", not "
-                         << getResult().getType();
+  Attribute encoding = tensorOf(getInput()).getEncoding();
+  if (auto layout = dyn_cast_or_null<LayoutAttr>(encoding))
+    encoding = LayoutAttr::get(getContext(), layout::withUnitAxis(layout.getValue(), getAxis()));
+  auto expected = RankedTensorType::get(shape, tensorOf(getInput()).getElementType(), encoding);
+  if (tensorOf(getResult()) != expected)
+    return emitOpError() << "gives " << expected << ", not " << getResult().getType();
   return success();
 }
 

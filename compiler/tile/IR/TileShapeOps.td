@@ -13,8 +13,8 @@ def Tile_IotaOp : Tile_PureOp<"iota"> {
 
 def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "repeats a scalar, or a tile along its axes of extent 1";
-  let arguments = (ins Tile_Value:$input);
-  let results = (outs Tile_Tile:$result);
+  let arguments = (ins Tile_AnyValue:$input);
+  let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -23,8 +23,8 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_
 
 def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>]> {
   let summary = "inserts an axis of extent 1";
-  let arguments = (ins Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
-  let results = (outs Tile_Tile:$result);
+  let arguments = (ins Tile_AnyTile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$input `axis` $axis attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -143,8 +143,8 @@ def Tile_MaskOp : Tile_PureOp<"mask", [
     An element at a position outside [lo, hi) of any axis becomes `fill`. `tile-legalize-bounds` puts a reduction's
     neutral element in the place of elements that are out of bounds with it.
   }];
-  let arguments = (ins Tile_Tile:$input, Tile_Scalar:$fill, Variadic<Index>:$lower, Variadic<Index>:$upper);
-  let results = (outs Tile_Tile:$result);
+  let arguments = (ins Tile_AnyTile:$input, Tile_Scalar:$fill, Variadic<Index>:$lower, Variadic<Index>:$upper);
+  let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = "$input `,` $fill (`bounds` `` custom<Bounds>($lower, $upper)^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
   let hasFolder = 1;

@@ -102,7 +102,7 @@ private:
     fallbacks_.insert(
         llvm::formatv("{0}: mma of {1} with a tile of {2}x{3}x{4} uses no matrix instruction, because none "
                       "divides it among {5} warps",
-                      backend, name(*own), m, n, k, warps));
+                      backend, name(*own), m, n, k, warpsFor(*rows_.front().fragment)));
   }
 
   void widen(MmaOp mma, DType from, DType to) {
@@ -135,19 +135,23 @@ private:
   FragmentAttr choose(MmaOp mma, DType dtype) {
     auto result = tileType(mma.getResult());
     const std::array<int64_t, 3> mnk = extentsOf(mma);
+    const bool leads = leadsToFactor(mma.getResult()), follows = comesFromSums(mma.getA());
     for (const auto &[row, dtypes] : rows_) {
+      const int64_t warps = warpsFor(*row);
       if (!llvm::is_contained(dtypes, dtype) ||
           parseDType(row->accumulator) != dtypeOfMemory(result.getElementType()) ||
-          mnk[0] * mnk[1] > kMostSums * warps * row->layout(layout::Operand::C).lanes())
+          mnk[0] * mnk[1] > kMostSums * warps * row->layout(layout::Operand::C).lanes() ||
+          (follows && !row->isInRegisters(layout::Operand::A)))
         continue;
       FragmentAttr best;
       int64_t fewest = 0;
       for (int64_t m = row->warps(); m <= warps; m *= 2) {
         const layout::WarpGrid grid = {m, warps / m};
-        const auto [columns, reads] = row->readsShared()
-                                          ? wideProduct(mma, *row, grid, dtype, mnk)
-                                          : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
+        auto [columns, reads] = row->readsShared()
+                                    ? wideProduct(mma, *row, grid, dtype, mnk)
+                                    : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
         if (!columns || layout::paddedProduct(row->ofColumns(int(columns)), grid, mnk) != mnk) continue;
+        if ((leads || follows) && grid.n == 1) reads = 0; // a warp has whole rows
         if (best && reads >= fewest) continue;
         best = FragmentAttr::get(&getContext(), row->m, columns, row->k,
                                  StringAttr::get(&getContext(), row->name), {grid.m, grid.n});
@@ -156,6 +160,33 @@ private:
       if (best && (!row->readsShared() || canReadShared(mma, best, dtype))) return best;
     }
     return {};
+  }
+
+  /// The warps of a block of the kernel, if they have as many lanes as the instruction needs.
+  int64_t warpsFor(const layout::Fragment &row) {
+    auto threads = getOperation().getThreads();
+    return threads ? int64_t(*threads) / row.layout(layout::Operand::C).lanes() : int64_t(warps);
+  }
+
+  /// Is what is computed of the sums, element by element, the left factor of another product?
+  static bool leadsToFactor(Value v, int depth = 32) {
+    return depth && llvm::any_of(v.getUses(), [&](OpOperand &use) {
+             Operation *user = use.getOwner();
+             if (isa<MmaOp>(user)) return use.getOperandNumber() == 0;
+             if (isa<scf::YieldOp>(user) && isa<scf::IfOp>(user->getParentOp()))
+               return leadsToFactor(user->getParentOp()->getResult(use.getOperandNumber()), depth - 1);
+             return (isElementwise(user) || isa<ConvertOp>(user)) &&
+                    leadsToFactor(user->getResult(0), depth - 1);
+           });
+  }
+  static bool comesFromSums(Value v, int depth = 32) {
+    Operation *op = v.getDefiningOp();
+    if (!op || !depth || !isTile(v)) return false;
+    if (isa<MmaOp>(op)) return true;
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return comesFromSums(branch.thenYield().getOperand(cast<OpResult>(v).getResultNumber()), depth - 1);
+    return (isElementwise(op) || isa<ConvertOp>(op)) &&
+           llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromSums(operand, depth - 1); });
   }
 
   /// Returns the most columns that an instruction which reads its operands in shared memory can have in this

@@ -78,10 +78,6 @@ class Fuse : public impl::TileFuseBase<Fuse> {
         ends_[&op] = endOfUses(&op);
       }
     });
-    getOperation()->walk([](ConvertOp convert) {
-      if (isStoredFromRegisters(convert))
-        convert->setAttr(kFromRegisters, UnitAttr::get(convert.getContext()));
-    });
   }
 
   /// Duplicates a masked load (perhaps with a cast) that several reductions use: each then reads the tensor

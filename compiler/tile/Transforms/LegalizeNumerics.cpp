@@ -37,7 +37,7 @@ namespace {
 StringRef floatName(Type t) { return name(*dtypeOfMemory(t)); }
 
 Type withElement(Type like, Type element) {
-  if (auto tile = dyn_cast<RankedTensorType>(like)) return RankedTensorType::get(tile.getShape(), element);
+  if (auto tile = dyn_cast<RankedTensorType>(like)) return tile.clone(element);
   return element;
 }
 

@@ -27,13 +27,15 @@ public:
   using impl::TileOrderReductionsBase<OrderReductions>::TileOrderReductionsBase;
 
 private:
+  int64_t threadCount() { return getOperation().getThreads().value_or(threads); }
+
   void runOnOperation() override {
     const bool mayRegroup = permitsOf(getOperation()).value_or(NumericsPermissions()).reassociation;
     getOperation()->walk([&](ReduceOp op) {
-      if (op.getOrder()) return;
+      if (op.getOrder() || isInRegisters(op.getInput())) return; // the layout decides
       const bool sumsFloats =
           op.getKind() == ReduceKind::Sum && isa<FloatType>(tileType(op.getInput()).getElementType());
-      op.setOrderAttr(threads ? amongThreads(op) : inVectors(op, mayRegroup && sumsFloats));
+      op.setOrderAttr(threadCount() ? amongThreads(op) : inVectors(op, mayRegroup && sumsFloats));
     });
   }
 
@@ -44,7 +46,7 @@ private:
   OrderAttr amongThreads(ReduceOp op) {
     auto type = tileType(op.getInput());
     const int64_t n = type.getDimSize(op.getAxis()), results = type.getNumElements() / n;
-    const int64_t width = threadsPerResult(threads, results, n);
+    const int64_t width = threadsPerResult(threadCount(), results, n);
     const bool alongLast = op.getAxis() + 1 == static_cast<uint64_t>(type.getRank());
     int64_t length = width > 1 && alongLast ? vectorLength(op.getInput(), /*computesRoots=*/false) : 1;
     while (n % (width * length) && length > 1)

@@ -106,6 +106,18 @@ def TileSkipHidden : Pass<"tile-skip-hidden", "::tessera::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileKeepInRegisters : Pass<"tile-keep-in-registers", "::tessera::tile::KernelOp"> {
+  let summary = "Computes what follows a product in the registers of its sums";
+  let description = [{
+    Moves the conversions of sums to memory below the elementwise operations, row reductions, stores, branches and loop
+    variables that use them. A tile whose lanes and warps hold what the left factor of the next product needs is that
+    factor, as the weights of attention are. Other operands of these operations are computed in the layout: constants,
+    positions, loads, broadcast rows and columns. What has another use goes through memory.
+  }];
+  let options = [Option<"shuffles", "shuffles", "bool", "false", "lanes of a warp exchange values">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def TileTransposeProducts : Pass<"tile-transpose-products", "::tessera::tile::KernelOp"> {
   let summary = "Computes products of products with their transposes, lanes along the rows of the first";
   let description = [{

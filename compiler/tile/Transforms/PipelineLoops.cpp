@@ -264,7 +264,8 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    used_ = kernel.getScratchBytes().value_or(0) + exchangeBytes(kernel, threads);
+    used_ =
+        kernel.getScratchBytes().value_or(0) + exchangeBytes(kernel, kernel.getThreads().value_or(threads));
     lines_.clear();
     int64_t deepest = 1;
     SmallVector<scf::ForOp> loops;

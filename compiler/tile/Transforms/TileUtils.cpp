@@ -36,7 +36,6 @@ bool alwaysInMemory(Value v) {
   Operation *op = v.getDefiningOp();
   if (!op) return true; // carried by a loop
   if (op->getNumRegions()) return true;
-  if (op->hasAttr(kFromRegisters)) return false;
   return isa<ConvertOp, ReduceOp, ArgReduceOp, ScanOp, SortOp, MmaOp, ConcatOp, FlipOp, AtomicOp, AtomicCasOp,
              ReshapeOp, TransposeOp>(op);
 }
@@ -255,7 +254,7 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
   int64_t words = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
     if (isa<GroupReduceOp>(op)) words = std::max(words, threads);
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !isInRegisters(reduce.getInput())) {
       const int64_t bytes =
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
       words = std::max(words, threads * int64_t(llvm::divideCeil(sharesOf(reduce, threads).length * bytes, 8)));
@@ -273,29 +272,6 @@ bool isReadShared(Value v) {
     const auto row = mma && mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
     return row && row->readsShared() && use->getOperandNumber() < 2;
   });
-}
-
-/// Do the elements of `v` that a store reads come from registers of this layout, or from no registers?
-static bool comesFrom(Value v, Attribute layout) {
-  if (auto convert = v.getDefiningOp<ConvertOp>())
-    return tileType(convert.getInput()).getEncoding() == layout;
-  if (!isTile(v) || inMemory(v)) return true;
-  return llvm::all_of(v.getDefiningOp()->getOperands(), [&](Value x) { return comesFrom(x, layout); });
-}
-
-bool isStoredFromRegisters(ConvertOp convert) {
-  if (!isInRegisters(convert.getInput()) || isInRegisters(convert.getResult())) return false;
-  const Attribute layout = tileType(convert.getInput()).getEncoding();
-  std::function<bool(Value)> isStored = [&](Value v) {
-    return llvm::all_of(v.getUsers(), [&](Operation *user) {
-      if (user->getBlock() != convert->getBlock()) return false;
-      if (auto store = dyn_cast<StoreOp>(user))
-        return store.getValue() == v && store.getFlags() != v && comesFrom(v, layout);
-      return isElementwise(user) && !isa<MaskOp>(user) && !inMemory(user->getResult(0)) &&
-             isStored(user->getResult(0));
-    });
-  };
-  return !convert.getResult().use_empty() && isStored(convert.getResult());
 }
 
 bool inMemory(Value v) {

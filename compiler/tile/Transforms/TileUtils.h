@@ -62,10 +62,6 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 bool canSwizzle(mlir::Value);
 /// Is it a factor of a product whose instruction reads it in shared memory (layout::panelBytes)?
 bool isReadShared(mlir::Value);
-/// Is the result of a `tile.convert` from registers stored where it is: is each use, through elementwise
-/// operations that are computed on the fly, a store that takes all of its registers from one layout? tile-fuse
-/// marks such a conversion (kFromRegisters).
-bool isStoredFromRegisters(ConvertOp);
 
 /// Is it a shared buffer whose first axis counts the buffers of a ring?
 bool isRing(mlir::Value buffer);

@@ -23,6 +23,8 @@ public:
   using impl::TileVectorizeBase<Vectorize>::TileVectorizeBase;
 
 private:
+  int64_t threadCount() { return getOperation().getThreads().value_or(threads); }
+
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     Builder b(&getContext());
@@ -36,7 +38,7 @@ private:
   FragmentAttr choose(MmaOp mma) {
     auto type = tileType(mma.getAcc());
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    if (threads) return perThread(rows, columns);
+    if (threadCount()) return perThread(rows, columns);
     int64_t lanes = vectorBytes / (type.getElementTypeBitWidth() / 8);
     int64_t widest = vectorRegisters >= 32 ? 4 : 2;
     int64_t groups = std::clamp<int64_t>(llvm::divideCeil(columns, lanes), 1, widest);
@@ -56,7 +58,7 @@ private:
     int64_t m = 1, n = 1;
     for (int64_t i : {1, 2, 4, 8})
       for (int64_t j : {1, 2, 4, 8}) {
-        bool fits = rows % i == 0 && columns % j == 0 && rows * columns / (i * j) >= threads;
+        bool fits = rows % i == 0 && columns % j == 0 && rows * columns / (i * j) >= threadCount();
         bool better = i * j > m * n || (i * j == m * n && std::abs(i - j) < std::abs(m - n));
         if (fits && better) m = i, n = j;
       }

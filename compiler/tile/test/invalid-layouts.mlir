@@ -47,10 +47,28 @@ func.func private @f() attributes {f = #tile.fragment<64x176x16, "wgmma.m64n8k16
 // -----
 
 #l = #tile.layout<reg = [[1]], lane = [[2]], warp = [], repeat = [1]>
-func.func @load(%x: tensor<4xf32, #l>) -> tensor<1x4xf32> {
+func.func @reshape(%x: tensor<4xf32, #l>) -> tensor<1x4xf32> {
   // expected-error @+1 {{operand #0 must be tile, but got}}
+  %0 = tile.reshape %x : tensor<4xf32, #l> -> tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}
+
+// -----
+
+#l = #tile.layout<reg = [[1]], lane = [[2]], warp = [], repeat = [1]>
+func.func @expand(%x: tensor<4xf32, #l>) -> tensor<1x4xf32> {
+  // expected-error @+1 {{gives 'tensor<1x4xf32, #tile.layout<reg = [[0,1]], lane = [[0,2]], warp = [], repeat = [1, 1]>>', not 'tensor<1x4xf32>'}}
   %0 = tile.expand_dims %x axis 0 : tensor<4xf32, #l> -> tensor<1x4xf32>
   return %0 : tensor<1x4xf32>
+}
+
+// -----
+
+#m = #tile.layout<reg = [[0,1]], lane = [[1,0]], warp = [], repeat = [1, 1]>
+func.func @reduce(%x: tensor<2x2xf32, #m>) -> tensor<2xf32> {
+  // expected-error @+1 {{gives 'tensor<2xf32, #tile.layout<reg = [], lane = [[1]], warp = [], repeat = [1]>>', not 'tensor<2xf32>'}}
+  %0 = tile.reduce sum %x axis 1 : tensor<2x2xf32, #m> -> tensor<2xf32>
+  return %0 : tensor<2xf32>
 }
 
 // -----

@@ -33,7 +33,7 @@ struct MatrixProduct {
 struct GpuArchitecture {
   std::string_view name;                  // "sm_90", "gfx90a", "pvc"
   std::string_view features;              // for LLVM, beyond what the name implies
-  int64_t threads;                        // of a thread block; one program is one block
+  int64_t threads;                        // of a thread block by default; one program is one block
   int64_t warpSize;                       // threads that run in lock step
   int64_t staticShared;                   // bytes of shared memory that a kernel may declare statically
   int64_t maxShared;                      // bytes that it may use if the launch asks for them

@@ -1,0 +1,103 @@
+// Tiles in registers: loads from tensors and stores to them.
+//
+// A lane's registers that are next to each other in a row are one access of up to 16 bytes, if the tensor is
+// aligned for it and the tile is inside; that is known at run time, for the whole tile. Otherwise each
+// element is loaded or stored under its mask.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/tile/IR/DTypes.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+
+int64_t KernelLowering::neighbours(const layout::TileLayout &layout, int64_t elementBytes) {
+  const size_t last = layout.unit.rank() - 1;
+  int64_t width = 1;
+  for (size_t i = 0; i < layout.reg.size() && 2 * width * elementBytes <= 16; ++i, width *= 2)
+    if (layout.reg[i] != layout::Bits(width) << layout.unit.shift(last)) break;
+  return width;
+}
+
+Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_t bytes) {
+  auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
+  const int64_t elementBytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
+  // The bits of the first address and of the distances between rows.
+  Value first = windowAddress(w, constants(Vec<int64_t>(shape.size(), 0)));
+  Value bits = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), first);
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    if (shape[d] > 1) {
+      Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(elementBytes));
+      bits = arith::OrIOp::create(b_, bits, distance);
+    }
+  Value low = arith::AndIOp::create(b_, bits, number(bytes - 1));
+  return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
+}
+
+/// Can several elements be one access?
+static bool isWide(Type element) { return !element.isInteger(1) && !isPacked(element); }
+
+LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
+  auto type = tile::tileType(op.getResult());
+  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  Type memory = target::inMemoryElement(w.view.element);
+  const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
+  const int64_t width = isWide(w.view.element) && w.isContiguous() ? neighbours(layout, bytes) : 1;
+  Value condition = insideCondition(w);
+  if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
+  Value vector; // that the elements are taken from
+  auto element = [&](int64_t number, Indices at, Mode mode) -> Value {
+    if (!mode.inside || width == 1) return loadWindow(w, at, 0, mode);
+    if (number % width == 0)
+      vector = LLVM::LoadOp::create(b_, VectorType::get({width}, memory), windowAddress(w, at),
+                                    unsigned(width * bytes));
+    return lane(vector, number % width);
+  };
+  bindElements(op.getResult(), eachRegister(layout, type.getElementType(), condition, element));
+  return success();
+}
+
+LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
+  if (!tile::isInRegisters(op.getValue())) return TileLowering::lowerStore(op);
+  auto type = tile::tileType(op.getValue());
+  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  if (!isOnThreads(layout) || (op.getFlags() && !tile::isInRegisters(op.getFlags())))
+    return notImplemented(op);
+  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
+  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
+  const int64_t width =
+      isWide(w.view.element) && w.isContiguous() && !op.getFlags() ? neighbours(layout, bytes) : 1;
+  Value condition = insideCondition(w);
+  if (!op.getLower().empty())
+    condition = both(condition, boundsFull(op.getLower(), op.getUpper(), constants(type.getShape())));
+  if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
+  Vec<Value> values = elementsOf(op.getValue()), thread = threadIndex(layout);
+  auto emit = [&](Mode mode) {
+    const int64_t step = mode.inside ? width : 1;
+    for (int64_t r = 0; r < layout.registers(); r += step) {
+      Vec<Value> at = registerIndex(layout, thread, r);
+      if (step == 1) {
+        storeWindow(w, values[r], at, mode, op.getLower(), op.getUpper(),
+                    op.getFlags() ? elementOf(op.getFlags(), r) : Value());
+        continue;
+      }
+      auto vector = VectorType::get({step}, values[r].getType());
+      Value v = vector::FromElementsOp::create(b_, vector, ValueRange(values).slice(r, step));
+      LLVM::StoreOp::create(b_, v, windowAddress(w, at), unsigned(step * bytes));
+    }
+  };
+  if (!condition) {
+    emit({true});
+  } else {
+    auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);
+    OpBuilder::InsertionGuard guard(b_);
+    for (bool isInside : {true, false}) {
+      b_.setInsertionPointToStart(isInside ? branch.thenBlock() : branch.elseBlock());
+      emit({isInside});
+    }
+  }
+  lowerBarrier(); // other threads may read the tensor
+  return success();
+}
+
+} // namespace tessera::gpu
