@@ -170,6 +170,7 @@ bool KernelLowering::mayChange(const View &view) {
 LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   const bool outer = std::exchange(owesBarrier_, false);
   if (failed(TileLowering::lowerFor(op))) return failure();
+  boundSums(op);
   if (owesBarrier_) lowerBarrier();
   owesBarrier_ = outer;
   return success();

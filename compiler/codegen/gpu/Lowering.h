@@ -143,6 +143,9 @@ private:
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
   struct OperandLoader;
   Value heldFactor(Value tile, const layout::Fragment &, int64_t row, int64_t column);
+  /// Gives the sums of products in this loop, which has been lowered, what they were before it past the
+  /// limits.
+  void boundSums(mlir::scf::ForOp loop);
   Vec<Value> keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, mlir::ValueRange before,
                             mlir::ValueRange after);
   /// Must threads meet before the memory of a factor that they have read may be written?
@@ -173,6 +176,7 @@ private:
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   Value thread_;                               // i32
   llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed
+  Vec<tile::MmaOp> boundedSums_;               // whose limits are obeyed after their loop
   int64_t register_ = 0;                       // that is being computed
   Value exchange_;                             // pointer to shared memory
   mlir::scf::ForOp lanes_;

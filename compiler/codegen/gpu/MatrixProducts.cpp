@@ -123,6 +123,31 @@ SmallVector<Value> KernelLowering::keepPastLimits(tile::MmaOp op, const layout::
   });
 }
 
+/// The loop whose variable only this product reads and replaces, if it does not change the limits.
+static scf::ForOp sumOfLoop(tile::MmaOp mma) {
+  auto variable = dyn_cast<BlockArgument>(mma.getAcc());
+  auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+  if (!variable || !loop || variable.getOwner() != loop.getBody() || mma.getLimits().empty()) return {};
+  const unsigned i = variable.getArgNumber() - loop.getNumInductionVars();
+  const bool isOnlySum = variable.hasOneUse() && mma->hasOneUse() &&
+                         loop.getBody()->getTerminator()->getOperand(i) == mma.getResult();
+  return isOnlySum && llvm::all_of(mma.getLimits().take_front(2),
+                                   [&](Value limit) { return loop.isDefinedOutsideOfLoop(limit); })
+             ? loop
+             : scf::ForOp();
+}
+
+void KernelLowering::boundSums(scf::ForOp loop) {
+  llvm::erase_if(boundedSums_, [&](tile::MmaOp mma) {
+    if (mma->getParentOp() != loop) return false;
+    const unsigned i = cast<BlockArgument>(mma.getAcc()).getArgNumber() - loop.getNumInductionVars();
+    Value result = loop.getResult(i);
+    const auto &sums = cast<tile::LayoutAttr>(tile::tileType(result).getEncoding()).getValue();
+    bindElements(result, keepPastLimits(mma, sums, elementsOf(loop.getInitArgs()[i]), elementsOf(result)));
+    return true;
+  });
+}
+
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   const bool isHeld = tile::isInRegisters(op.getA()); // A
@@ -187,7 +212,12 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
                                   [&](int64_t row) { return left->load(plus(firstRow, row), k); }));
     after = Vec<Value>(loop.getResults());
   }
-  if (!op.getLimits().empty()) after = keepPastLimits(op, sums, before, after);
+  // In a loop that only adds to the sums, rows and columns past the limits may become anything: once, after
+  // the loop, they get what they were before it.
+  if (sumOfLoop(op))
+    boundedSums_.push_back(op);
+  else if (!op.getLimits().empty())
+    after = keepPastLimits(op, sums, before, after);
   bindElements(op.getResult(), after);
   const bool overwritesA = !isHeld && isOverwritten(op.getA(), op),
              overwritesB = isOverwritten(op.getB(), op);
