@@ -55,7 +55,9 @@ struct ConvertFunc : ConvertOpToLLVMPattern<mlir::gpu::GPUFuncOp> {
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
-    if (op.isKernel()) target_.vendor().markKernel(function, block, target_.architecture());
+    auto resident = op->getAttrOfType<IntegerAttr>(kResidentBlocks);
+    if (op.isKernel())
+      target_.vendor().markKernel(function, block, resident ? resident.getInt() : 0, target_.architecture());
     if (block) function->setAttr(kBlockSize, block);
     rewriter.eraseOp(op);
     return success();

@@ -11,6 +11,8 @@ namespace {
 
 constexpr int64_t kAlign = 128;
 constexpr int64_t kPanelAlign = 1024; // of tiles that instructions read (tile-plan-memory)
+/// Of a lane: with as many and 128 registers the rest of a product's loop is not spilled.
+constexpr int64_t kSumsOfTwoBlocks = 64;
 
 Type pointerTo(MLIRContext *context, unsigned space) { return LLVM::LLVMPointerType::get(context, space); }
 
@@ -105,6 +107,10 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   if (auto last = b_.getInsertionPoint(); last != entry.begin())
     if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
   mlir::gpu::ReturnOp::create(b_);
+  // With two blocks on a unit one multiplies while the other waits. A lane has half as many registers then.
+  const bool isTwiceInShared = 2 * resources_.shared <= target_.maxShared;
+  if (products_ == 1 && mostSums_ <= kSumsOfTwoBlocks && threads_ <= 256 && isTwiceInShared)
+    function->setAttr(kResidentBlocks, b_.getI64IntegerAttr(2));
   return function;
 }
 

@@ -176,6 +176,7 @@ private:
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   Value thread_;                               // i32
   llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed
+  int64_t products_ = 0, mostSums_ = 0;        // by matrix instructions; of a lane
   Vec<tile::MmaOp> boundedSums_;               // whose limits are obeyed after their loop
   int64_t register_ = 0;                       // that is being computed
   Value exchange_;                             // pointer to shared memory

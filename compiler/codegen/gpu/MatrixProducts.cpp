@@ -168,6 +168,8 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   if (!isOnThreads(sums) || tile::isInRegisters(op.getB())) return notImplemented(op);
+  ++products_;
+  mostSums_ = std::max(mostSums_, sums.registers());
   std::optional<OperandLoader> left;
   if (!isHeld) left.emplace(*this, operand(op.getA()), op.getTransA(), f, layout::Operand::A);
   OperandLoader right(*this, b, op.getTransB(), f, layout::Operand::B);

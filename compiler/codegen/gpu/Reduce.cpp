@@ -155,8 +155,7 @@ Value KernelLowering::foldThreads(Vec<Value> parts, int64_t width, Fold fold) {
     };
     Value group = arith::SubIOp::create(b_, thread_, arith::RemUIOp::create(b_, thread_, i32(width)));
     if (warp == 1) {
-      tree(threads_, width,
-           [&](Value mine, Value other) { put(mine, foldEach(get(mine), get(other))); });
+      tree(threads_, width, [&](Value mine, Value other) { put(mine, foldEach(get(mine), get(other))); });
       parts = get(group);
     } else {
       lowerBarrier();

@@ -27,7 +27,8 @@ LogicalResult KernelLowering::reduceInRegisters(tile::ReduceOp op) {
   for (auto [i, image] : llvm::enumerate(from.lane)) {
     if (!moves(image)) continue;
     if (to.lane[i]) return notImplemented(op); // the lanes of a result would hold different rows
-    Value other = arith::XOrIOp::create(b_, thread_, i32(int64_t(1) << i));
+    Value other = arith::XOrIOp::create(b_, arith::RemUIOp::create(b_, thread_, i32(target_.warpSize)),
+                                        i32(int64_t(1) << i));
     for (Value &sum : sums)
       sum = fold(sum, shuffle(sum, other));
   }

@@ -12,6 +12,9 @@
 
 namespace tessera::gpu {
 
+/// The attribute of a lowered kernel with markKernel's `residentBlocks`.
+inline constexpr llvm::StringLiteral kResidentBlocks = "resident_blocks";
+
 /// The coordinates that a thread can read.
 enum class Id { Thread, Block, GridSize };
 
@@ -102,9 +105,10 @@ public:
   virtual void emitCopyWait(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
     llvm_unreachable("the vendor has no asynchronous copies");
   }
-  /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z).
+  /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z). If
+  /// `residentBlocks` is not 0, registers are to be used so that as many blocks fit a unit at once.
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,
-                          const Architecture &) const = 0;
+                          int64_t residentBlocks, const Architecture &) const = 0;
   /// Can atomic updates of elements of `type` be compiled: with operator `kind`, or by compare-and-swap if it
   /// is empty?
   virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }

@@ -257,7 +257,8 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
     if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !isInRegisters(reduce.getInput())) {
       const int64_t bytes =
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
-      words = std::max(words, threads * int64_t(llvm::divideCeil(sharesOf(reduce, threads).length * bytes, 8)));
+      words =
+          std::max(words, threads * int64_t(llvm::divideCeil(sharesOf(reduce, threads).length * bytes, 8)));
     }
     if (isa<ArgReduceOp>(op)) words = std::max(words, threads * 3 / 2);
     bool scalar = isa<AtomicOp, AtomicCasOp, LoadElemOp>(op) && !isTile(op->getResult(0));

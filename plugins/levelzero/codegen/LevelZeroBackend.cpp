@@ -83,7 +83,7 @@ public:
     call.setConvergent(true);
   }
 
-  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t,
                   const gpu::Architecture &target) const override {
     Builder b(function.getContext());
     function.setCConv(LLVM::CConv::SPIR_KERNEL);

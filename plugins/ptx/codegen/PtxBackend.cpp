@@ -140,11 +140,14 @@ public:
     NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pending));
   }
 
-  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t residentBlocks,
                   const gpu::Architecture &) const override {
     Builder b(function.getContext());
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr(block));
+    if (residentBlocks)
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        b.getI32IntegerAttr(int32_t(residentBlocks)));
   }
 
   Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {

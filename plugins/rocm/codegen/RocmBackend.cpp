@@ -92,7 +92,7 @@ public:
     return ROCDL::DsBpermuteOp::create(b, b.getI32Type(), bytes, word);
   }
 
-  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block,
+  void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t,
                   const gpu::Architecture &) const override {
     Builder b(function.getContext());
     std::string threads = std::to_string(int64_t(block[0]) * block[1] * block[2]);
