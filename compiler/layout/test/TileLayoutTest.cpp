@@ -244,5 +244,43 @@ TEST(TileLayout, SpreadsForWideAccesses) {
   EXPECT_EQ(wide.at(8, 0, 0), (At{32, 0}));
 }
 
+/// A row's value is where its elements are: in every lane and warp that has some of them, in one register.
+TEST(TileLayout, WithoutAnAxisItsElementsAreWhereTheyWere) {
+  for (const Fragment &f : allFragments()) {
+    const WarpGrid grid = {f.warps() * 2, 2};
+    const auto [m, n, k] = paddedProduct(f, grid, {96, 48, 32});
+    const TileLayout sums = operandLayout(f, Operand::C, grid, {m, n});
+    for (size_t axis : {size_t(0), size_t(1)}) {
+      const TileLayout rows = withoutAxis(sums, axis), columns = withUnitAxis(rows, axis);
+      EXPECT_EQ(rows.unit.shape(), At{sums.unit.extent(1 - axis)});
+      std::map<At, int> distinct;
+      const RegisterNumbers numbers(rows);
+      for (int64_t r = 0; r < rows.registers(); ++r)
+        ++distinct[rows.at(r, 0, 0)];
+      EXPECT_EQ(int64_t(distinct.size()), rows.registers()) << f.name;
+      for (int64_t r = 0; r < sums.registers(); ++r)
+        for (int64_t lane = 0; lane < sums.lanes(); ++lane)
+          for (int64_t warp = 0; warp < sums.warps(); ++warp) {
+            const int64_t own = numbers.at({sums.at(r, 0, 0)[1 - axis]});
+            const At index = sums.at(r, lane, warp);
+            ASSERT_EQ(rows.at(own, lane, warp), At{index[1 - axis]}) << f.name;
+            At column = index;
+            column[axis] = 0;
+            ASSERT_EQ(columns.at(own, lane, warp), column) << f.name;
+          }
+    }
+  }
+}
+
+/// PTX ISA: the lanes of C of mma.m16n8k16 have what those of A need, in other registers; those of B do not.
+TEST(TileLayout, SumsAreTheNextLeftFactor) {
+  const Fragment &f = *findFragment("mma.m16n8k16");
+  const TileLayout sums = operandLayout(f, Operand::C, {4, 1}, {64, 64});
+  EXPECT_TRUE(haveSameThreads(sums, operandLayout(f, Operand::A, {4, 1}, {64, 64})));
+  EXPECT_FALSE(haveSameThreads(sums, operandLayout(f, Operand::B, {4, 1}, {64, 64})));
+  EXPECT_FALSE(haveSameThreads(operandLayout(f, Operand::C, {2, 2}, {64, 64}),
+                               operandLayout(f, Operand::A, {2, 2}, {64, 64})));
+}
+
 } // namespace
 } // namespace tessera::layout

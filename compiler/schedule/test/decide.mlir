@@ -38,3 +38,45 @@ schedule.kernel @lanes_given(%n: index) attributes {params = [#tile.param<name =
   schedule.lanes %i to "n" {
   } {lanes_per_program = 512}
 }
+
+// Warps of a kernel with a product of a dtype that has an instruction: one for 1024 sums of the smallest, at least four; or what
+// the program asks for.
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(schedule.kernel(schedule-decide{warps=8 most-warps=32 factors=bf16}))' | FileCheck %s --check-prefix=WARPS
+// WARPS-LABEL: schedule.kernel @small
+// WARPS-SAME: warps = 4 : i64
+// CHECK-LABEL: schedule.kernel @small
+// CHECK-NOT: warps = 4
+schedule.kernel @small(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+    %a = arith.constant dense<1.0> : tensor<64x64xbf16>
+    %z = arith.constant dense<0.0> : tensor<64x64xf32>
+    %p = tile.mma %a, %a, %z : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+  }
+}
+
+// Of f32 no instruction multiplies: the target's default.
+// WARPS-LABEL: schedule.kernel @wide
+// WARPS-NOT: warps
+schedule.kernel @wide(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+    %z = arith.constant dense<0.0> : tensor<64x64xf32>
+    %p = tile.mma %z, %z, %z : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+  }
+}
+
+// WARPS-LABEL: schedule.kernel @asked
+// WARPS-NOT: tunable num_warps
+// WARPS-SAME: warps = 16 : i64
+schedule.kernel @asked(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>], tunables = {num_warps = 16 : i64},
+    fallbacks = ["tunable num_warps=16 has no effect: 'asked' does not read it"]} {
+  schedule.grid () = () to () step () names [] {
+  }
+}
+
+// WARPS-LABEL: schedule.kernel @refused
+// WARPS-SAME: fallbacks = ["num_warps=6 has no effect: a program has a power of two of warps, at most 32"]
+// WARPS-NOT: {{[ {]}}warps =
+schedule.kernel @refused(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>], tunables = {num_warps = 6 : i64}} {
+  schedule.grid () = () to () step () names [] {
+  }
+}
