@@ -32,9 +32,9 @@ def shared(arguments):
                  setup=f"    r = ts.tile.alloc_shared((4,), ts.f32)\n    s = ts.tile.alloc_shared((32,), ts.f32{arguments})\n")
 
 
-def tuned(extent):
+def tuned(extent, tunable="parts"):
     return tiles(f"X[i:i+32] = X[i:i+32] + ts.tile.full((32,), 1.0 * {extent}, ts.f32)",
-                 "@ts.kernel.autotune(space=dict(num_warps=[4, 8]))", setup="    ctx = ts.tile.context()\n")
+                 f"@ts.kernel.autotune(space=dict({tunable}=[4, 8]))", setup="    ctx = ts.tile.context()\n")
 
 
 def product(policy, more=""):
@@ -76,8 +76,9 @@ CASES = {
                             tiles("X[i:i+32] = X[i:i+32] + 1.0"), report="prefetch has no effect"),
     "order= of atomics and fence": Case(tiles(FENCE.format("seq_cst", "device")), tiles(FENCE.format("acquire", "device"))),
     "scope= of atomics and fence": Case(tiles(FENCE.format("seq_cst", "group")), tiles(FENCE.format("seq_cst", "system"))),
-    "a tunable that the kernel reads": Case(tuned("ctx.num_warps"), tuned("ctx.num_warps"), options=("--set", "num_warps=8")),
-    "a tunable that the kernel does not read": Case(tuned(3), report="tunable num_warps=4 has no effect"),
+    "a tunable that the kernel reads": Case(tuned("ctx.parts"), tuned("ctx.parts"), options=("--set", "parts=8")),
+    "a tunable that the kernel does not read": Case(tuned(3), report="tunable parts=4 has no effect"),
+    "the tunable num_warps": Case(tuned(3, "num_warps"), tuned(3), report="tunable num_warps=4 has no effect"),
     "@ts.kernel.autotune(other=)": Case(tiles("X[i:i+32] = X[i:i+32] + 1.0", "@ts.kernel.autotune(space=dict(B=[1]), key=1)")),
     **{f"@ts.kernel({name}=)": Case(decorated(f"{name}={value}")) for name, value in
        {"tile": "(64, 64)", "stages": 3, "num_warps": 4, "vector": 128, "epilogue": '["bias"]'}.items()},

@@ -148,6 +148,8 @@ private:
   void boundSums(mlir::scf::ForOp loop);
   Vec<Value> keepPastLimits(tile::MmaOp, const layout::TileLayout &sums, mlir::ValueRange before,
                             mlir::ValueRange after);
+  /// Binds the sums that the product has computed.
+  void endProduct(tile::MmaOp, mlir::ValueRange before, Vec<Value> after);
   /// Must threads meet before the memory of a factor that they have read may be written?
   bool isOverwritten(Value factor, tile::MmaOp);
 

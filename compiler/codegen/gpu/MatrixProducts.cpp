@@ -168,8 +168,6 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   if (!isOnThreads(sums) || tile::isInRegisters(op.getB())) return notImplemented(op);
-  ++products_;
-  mostSums_ = std::max(mostSums_, sums.registers());
   std::optional<OperandLoader> left;
   if (!isHeld) left.emplace(*this, operand(op.getA()), op.getTransA(), f, layout::Operand::A);
   OperandLoader right(*this, b, op.getTransB(), f, layout::Operand::B);
@@ -214,17 +212,24 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
                                   [&](int64_t row) { return left->load(plus(firstRow, row), k); }));
     after = Vec<Value>(loop.getResults());
   }
-  // In a loop that only adds to the sums, rows and columns past the limits may become anything: once, after
-  // the loop, they get what they were before it.
+  endProduct(op, before, after);
+  return success();
+}
+
+/// In a loop that only adds to the sums, rows and columns past the limits may become anything: once, after
+/// the loop, they get what they were before it.
+void KernelLowering::endProduct(tile::MmaOp op, ValueRange before, Vec<Value> after) {
+  const auto sums = cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding());
+  ++products_;
+  mostSums_ = std::max(mostSums_, sums.getValue().registers());
   if (sumOfLoop(op))
     boundedSums_.push_back(op);
   else if (!op.getLimits().empty())
-    after = keepPastLimits(op, sums, before, after);
+    after = keepPastLimits(op, sums.getValue(), before, after);
   bindElements(op.getResult(), after);
-  const bool overwritesA = !isHeld && isOverwritten(op.getA(), op),
+  const bool overwritesA = !tile::isInRegisters(op.getA()) && isOverwritten(op.getA(), op),
              overwritesB = isOverwritten(op.getB(), op);
   if (overwritesA || overwritesB) lowerBarrier();
-  return success();
 }
 
 } // namespace tessera::gpu

@@ -142,17 +142,12 @@ void KernelLowering::beforeOp(Operation *op) {
 void KernelLowering::awaitProduct() {
   StartedProduct product = std::move(*started_);
   started_.reset();
-  tile::MmaOp op = product.op;
   Vec<Value> after = product.before;
   vendor_.emitProductWait(b_, 0);
   for (const auto &[numbers, sum] : product.sums)
     for (auto [position, number] : llvm::enumerate(numbers))
       after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
-  const auto sums = cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding());
-  if (!op.getLimits().empty()) after = keepPastLimits(op, sums.getValue(), product.before, after);
-  bindElements(op.getResult(), after);
-  const bool overwritesA = isOverwritten(op.getA(), op), overwritesB = isOverwritten(op.getB(), op);
-  if (overwritesA || overwritesB) lowerBarrier();
+  endProduct(product.op, product.before, after);
 }
 
 } // namespace tessera::gpu

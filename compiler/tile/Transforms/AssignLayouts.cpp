@@ -141,7 +141,7 @@ private:
       if (!llvm::is_contained(dtypes, dtype) ||
           parseDType(row->accumulator) != dtypeOfMemory(result.getElementType()) ||
           mnk[0] * mnk[1] > kMostSums * warps * row->layout(layout::Operand::C).lanes() ||
-          (follows && !row->isInRegisters(layout::Operand::A)))
+          (follows && row->readsShared()))
         continue;
       FragmentAttr best;
       int64_t fewest = 0;

@@ -1,4 +1,5 @@
 // RUN: tsr-opt %s -split-input-file -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{backend=ptx instructions=wgmma.m64n8k16,mma.m16n8k16 warps=8}))' | FileCheck %s
+// RUN: tsr-opt %s -split-input-file -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{backend=ptx instructions=wgmma.m64n8k16,mma.m16n8k16 warps=8}, tile-keep-in-registers{shuffles=true}))' | FileCheck %s --check-prefix=KEPT
 
 // Two warpgroups below each other, each with the widest instruction. The sum is only stored up to its limits,
 // which are dropped.
@@ -60,5 +61,37 @@ tile.kernel @others(%x: !tile.view<32x64xbf16>, %y: !tile.view<64x64xbf16>, %o: 
   %v = tile.mma %b, %b, %w : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
   tile.store %v, %q[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
   tile.store %b, %r[%c0, %c0] extents [64, 64] : tensor<64x64xbf16>, !tile.view<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// The left factor of the second product is computed of the first one's sums: an instruction that takes it from registers
+// multiplies it there, without a tile in memory, and both give each warp whole rows. The block has four warps.
+// CHECK-LABEL: tile.kernel @chained
+// CHECK: tile.mma {{.*}} {fragment = #tile.fragment<64x64x16, "wgmma.m64n8k16", warps = [4, 1]>, trans_b}
+// CHECK: tile.mma {{.*}} {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [4, 1]>}
+// KEPT-LABEL: tile.kernel @chained
+// KEPT: %[[S:.*]] = tile.mma {{.*}} "wgmma.m64n8k16"
+// KEPT-NOT: tile.convert %[[S]]
+// KEPT: %[[P:.*]] = tile.cast {{.*}} -> tensor<64x64xbf16, #{{.*}}>
+// KEPT-NOT: tile.convert %[[P]]
+// KEPT: tile.mma %[[P]], {{.*}} "mma.m16n8k16"
+// KEPT: tile.store {{.*}} : tensor<64x64xf32, #{{.*}}>
+tile.kernel @chained(%q: !tile.view<64x64xbf16>, %k: !tile.view<64x64xbf16>, %v: !tile.view<64x64xbf16>, %o: !tile.view<64x64xf32>) grid [] attributes {threads = 128 : i64, params = [
+    #tile.param<name = "q", kind = tensor, dtype = bf16, dims = ["64", "64"], access = read>,
+    #tile.param<name = "k", kind = tensor, dtype = bf16, dims = ["64", "64"], access = read>,
+    #tile.param<name = "v", kind = tensor, dtype = bf16, dims = ["64", "64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %q[%c0, %c0] extents [64, 64] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %k[%c0, %c0] extents [64, 64] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+  %c = tile.load %v[%c0, %c0] extents [64, 64] : !tile.view<64x64xbf16> -> tensor<64x64xbf16>
+  %s = tile.mma %a, %b, %z {trans_b} : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+  %e = math.exp %s : tensor<64x64xf32>
+  %p = tile.cast %e from f32 to bf16 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %t = tile.mma %p, %c, %z : tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>
+  tile.store %t, %o[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
   tile.return
 }
