@@ -11,6 +11,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "plugins/ptx/Architectures.h"
 #include "llvm/Support/TargetSelect.h"
+#include <regex>
 
 using namespace mlir;
 
@@ -20,6 +21,23 @@ namespace {
 constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeNVPTXTargetInfo, LLVMInitializeNVPTXTarget,
                            LLVMInitializeNVPTXTargetMC, LLVMInitializeNVPTXAsmPrinter>;
+
+/// ptxas 13.0 and the driver of CUDA 13 take neg.s16 and abs.s16 for operations of 32 bits where the result
+/// is sign-extended: -(-32768) is 32768 (seen on H100 and H200). Negation by complement is right.
+std::string withoutShortNegations(const std::string &text) {
+  static const std::regex negation(R"((neg|abs)\.s16([ \t]+)(%rs\d+), (%rs\d+);)");
+  std::string out;
+  auto from = text.begin();
+  for (std::sregex_iterator it(text.begin(), text.end(), negation), end; it != end; ++it) {
+    const std::smatch &m = *it;
+    const std::string to = m[3], x = m[4];
+    out.append(from, m[0].first);
+    out += "not.b16" + m[2].str() + to + ", " + x + ";\n\tadd.s16" + m[2].str() + to + ", " + to + ", 1;";
+    if (m[1] == "abs") out += "\n\tmax.s16" + m[2].str() + to + ", " + to + ", " + x + ";";
+    from = m[0].second;
+  }
+  return out.append(from, text.end());
+}
 
 class Ptx final : public gpu::Vendor {
 public:
@@ -158,7 +176,9 @@ public:
     passes.addPass(createConvertNVVMToLLVMPass());
     if (failed(passes.run(module))) return Error{"E_BACKEND", "NVVM operations do not convert to LLVM", ""};
     emit::LlvmTarget llvmTarget{triple().str(), std::string(target.name), std::string(target.features)};
-    return emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
+    auto text = emit::emitFile(module, llvmTarget, llvm::CodeGenFileType::AssemblyFile);
+    if (text) *text = withoutShortNegations(*text);
+    return text;
   }
   Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {
     return emitAssembly(module, target);
