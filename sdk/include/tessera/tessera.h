@@ -329,12 +329,12 @@ TSR_API tsr_status_t tsrStreamNative(tsr_stream_t stream, tsr_native_stream_t *n
 /* Makes what is queued on `stream` from now on come after what `native` holds now: a stream of another
  * library on the context's device. Neither is waited for. TSR_UNIMPLEMENTED: the backend cannot, as the CPU.
  * TSR_EINVAL also: `native` is of another interface than the backend's, or one of both records a graph.
- * (Appended in 1.4.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED, TSR_EDEVICE. */
+ * (Appended in 1.4.) Errors: TSR_EINVAL, TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrStreamWaitNative(tsr_stream_t stream, const tsr_native_stream_t *native);
 
 /* The reverse: makes what is queued on `native` from now on come after what `stream` holds now. Waits only
- * for collectives that were queued on `stream` (tsrCollectiveAsync). (Appended in 1.4.) Errors: as
- * tsrStreamWaitNative. */
+ * for collectives that were queued on `stream` (tsrCollectiveAsync). (Appended in 1.4.) Errors: TSR_EINVAL,
+ * TSR_UNIMPLEMENTED. */
 TSR_API tsr_status_t tsrNativeWaitStream(const tsr_native_stream_t *native, tsr_stream_t stream);
 
 /* Waits for every stream of the context. Returns the first failure found, of the default stream first.
