@@ -163,7 +163,7 @@ def _():
     return stream(lambda: kernels.row_sum(x, y), lambda: x.sum(-1), lambda: x.double().sum(-1), lambda: y, 4 * x.numel(), [y])
 
 
-@case("empty-sized launch: saxpy of 64", 1e-6)
+@case("saxpy f32 64", 1e-6)
 def _():
     x, y = random(64), random(64)
     keep = y.clone()

@@ -105,7 +105,8 @@ private:
 };
 
 /// The layout of a tile without the axis, each of whose elements is where elements with its other indices
-/// were. Lanes and warps that the axis told apart have copies; registers have none.
+/// were. Lanes and warps that differed along the axis alone hold the same elements; registers of a lane do
+/// not.
 TileLayout withoutAxis(const TileLayout &, size_t axis);
 /// The layout with an axis of extent 1 inserted.
 TileLayout withUnitAxis(const TileLayout &, size_t axis);

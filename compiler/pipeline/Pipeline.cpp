@@ -88,8 +88,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
       layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
     layouts.warps = target.warps;
     kernel.addPass(createTileAssignLayouts(layouts));
-    // The checker reports a race in an attention of 64 x 64 with 32 columns where a warp has 64 lanes.
-    if (target.warpSize < 64) kernel.addPass(createTileKeepInRegisters({target.shuffles}));
+    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
   }
   TileVectorizeOptions vectorize;
   vectorize.threads = target.threads;

@@ -29,6 +29,8 @@ struct Sample {
   std::string name, vendor, arch;
   std::vector<uint64_t> tensors; // bytes of each
   std::vector<uint64_t> dims;
+  int needless =
+      0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
@@ -80,31 +82,27 @@ class Mutants : public testing::TestWithParam<Sample> {};
 
 TEST_P(Mutants, AMissingBarrierIsARace) {
   const Sample &sample = GetParam();
-  const Outcome original = runWithout(sample, -1);
-  ASSERT_EQ(original.error, "");
-  ASSERT_GE(original.barriers, 1);
-  // Rows at multiples of 16 bytes: each of the two ways to read rows has barriers of its own.
-  const Sample aligned = {sample.name, sample.vendor, sample.arch, {20 * 512 * 4, 20 * 512 * 4}, {20, 512}};
+  const Outcome whole = runWithout(sample, -1);
+  ASSERT_EQ(whole.error, "");
+  ASSERT_GE(whole.barriers, 1);
   int found = 0;
-  for (int i = 0; i < original.barriers; ++i) {
-    Outcome mutant = runWithout(sample, i);
-    if (mutant.error.empty() && sample.name == "softmax") mutant = runWithout(aligned, i);
+  for (int i = 0; i < whole.barriers; ++i) {
+    const Outcome mutant = runWithout(sample, i);
     if (mutant.error.empty()) continue;
     ++found;
     EXPECT_NE(mutant.error.find("[E_EMU_RACE] " + sample.name + ".py:"), std::string::npos) << mutant.error;
   }
-  // What a barrier separates is often separated by its neighbour, too, or is of one warp or lane.
-  EXPECT_GE(found * 3, original.barriers) << found << " of " << original.barriers;
-  RecordProperty("barriers", original.barriers);
+  EXPECT_LE(whole.barriers - found, sample.needless) << found << " of " << whole.barriers;
+  RecordProperty("barriers", whole.barriers);
   RecordProperty("found", found);
-  std::printf("%s on %s: %d of %d\n", sample.name.c_str(), sample.vendor.c_str(), found, original.barriers);
+  std::printf("%s on %s: %d of %d\n", sample.name.c_str(), sample.vendor.c_str(), found, whole.barriers);
 }
 
-Sample softmax(const char *vendor, const char *arch) { // 20 rows of 70 columns
-  return {"softmax", vendor, arch, {20 * 70 * 4, 20 * 70 * 4}, {20, 70}};
+Sample softmax(const char *vendor, const char *arch, int needless) { // 20 rows of 70 columns
+  return {"softmax", vendor, arch, {20 * 70 * 4, 20 * 70 * 4}, {20, 70}, needless};
 }
-Sample gemm(const char *vendor, const char *arch) { // C (70 x 65) += A (70 x 40) * B (40 x 65)
-  return {"gemm", vendor, arch, {70 * 40 * 2, 40 * 65 * 2, 70 * 65 * 4}, {70, 40, 65}};
+Sample gemm(const char *vendor, const char *arch, int needless) { // C (70 x 65) += A (70 x 40) * B (40 x 65)
+  return {"gemm", vendor, arch, {70 * 40 * 2, 40 * 65 * 2, 70 * 65 * 4}, {70, 40, 65}, needless};
 }
 
 /// A loop of 7 steps with a ring of 3 buffers: rows are at multiples of 16 bytes, so that all copies are
@@ -166,9 +164,9 @@ TEST(Rings, AMissingBarrierOfTheLoopIsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
-                         testing::Values(softmax("ptx", "sm_80"), softmax("rocm", "gfx90a"),
-                                         softmax("levelzero", "pvc"), gemm("ptx", "sm_80"),
-                                         gemm("ptx", "sm_90a"), gemm("rocm", "gfx1100")),
+                         testing::Values(softmax("ptx", "sm_80", 7), softmax("rocm", "gfx90a", 7),
+                                         softmax("levelzero", "pvc", 8), gemm("ptx", "sm_80", 0),
+                                         gemm("ptx", "sm_90a", 0), gemm("rocm", "gfx1100", 1)),
                          [](const auto &info) { return info.param.name + "_" + info.param.arch; });
 
 } // namespace

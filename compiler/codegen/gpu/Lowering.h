@@ -130,6 +130,8 @@ private:
   // RegisterMemory.cpp: their way from and to tensors
   LogicalResult loadInRegisters(tile::LoadOp);
   LogicalResult lowerStore(tile::StoreOp) override;
+  /// Of the lanes and warps that hold the same elements of a tile, `store` is emitted for the first.
+  void storeOnce(const layout::TileLayout &, llvm::function_ref<void()> store);
   /// How many registers from the first on are next to each other in a row of the tile, and together at most
   /// 16 bytes.
   static int64_t neighbours(const layout::TileLayout &, int64_t elementBytes);

@@ -18,6 +18,18 @@ int64_t KernelLowering::neighbours(const layout::TileLayout &layout, int64_t ele
   return width;
 }
 
+void KernelLowering::storeOnce(const layout::TileLayout &layout, llvm::function_ref<void()> store) {
+  int64_t copies = 0; // the bits of a thread's number that make no difference
+  layout::BitsList images = layout.lane;
+  llvm::append_range(images, layout.warp);
+  for (auto [i, image] : llvm::enumerate(images))
+    if (!image) copies |= int64_t(1) << i;
+  if (!copies) return store();
+  guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, arith::AndIOp::create(b_, thread_, i32(copies)),
+                                i32(0)),
+          store);
+}
+
 Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_t bytes) {
   auto number = [&](int64_t n) -> Value { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); };
   const int64_t elementBytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
@@ -86,16 +98,15 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
       LLVM::StoreOp::create(b_, v, windowAddress(w, at), unsigned(step * bytes));
     }
   };
-  if (!condition) {
-    emit({true});
-  } else {
+  storeOnce(layout, [&] {
+    if (!condition) return emit({true});
     auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);
     OpBuilder::InsertionGuard guard(b_);
     for (bool isInside : {true, false}) {
       b_.setInsertionPointToStart(isInside ? branch.thenBlock() : branch.elseBlock());
       emit({isInside});
     }
-  }
+  });
   lowerBarrier(); // other threads may read the tensor
   return success();
 }

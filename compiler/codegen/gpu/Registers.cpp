@@ -168,14 +168,16 @@ LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   const int64_t bytes = target::inMemoryElement(p.element).getIntOrFloatBitWidth() / 8;
   const int64_t width = std::min<int64_t>(neighbours(layout, bytes), 4);
   Vec<Value> elements = elementsOf(op.getInput());
-  for (int64_t r = 0; r < layout.registers(); r += width) {
-    Value v = elements[r];
-    if (width > 1) {
-      auto type = VectorType::get({width}, v.getType());
-      v = vector::FromElementsOp::create(b_, type, ValueRange(elements).slice(r, width));
+  storeOnce(layout, [&] {
+    for (int64_t r = 0; r < layout.registers(); r += width) {
+      Value v = elements[r];
+      if (width > 1) {
+        auto type = VectorType::get({width}, v.getType());
+        v = vector::FromElementsOp::create(b_, type, ValueRange(elements).slice(r, width));
+      }
+      storePlace(p, v, registerIndex(layout, thread, r));
     }
-    storePlace(p, v, registerIndex(layout, thread, r));
-  }
+  });
   lowerBarrier();
   return success();
 }

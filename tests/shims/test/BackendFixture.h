@@ -3,6 +3,7 @@
 #pragma once
 #include "tests/shims/test/Shim.h"
 #include SHIM_VENDOR
+#include <atomic>
 #include <bit>
 #include <gmock/gmock.h>
 #include <tessera/gpu_backend.hpp>
@@ -69,6 +70,17 @@ protected:
   }
   /// A new stream; reports why there is none.
   std::unique_ptr<DeviceStream> stream() { return context->createStream(why); }
+  /// Queues a call of the host that waits for `go`, so that what follows is held.
+  void hold(DeviceStream &stream, const std::atomic<bool> &go, tsr_status_t ends = TSR_SUCCESS,
+            const char *text = "") {
+    auto wait = [&go, ends, text](std::string &out) {
+      while (!go)
+        std::this_thread::yield();
+      out = text;
+      return ends;
+    };
+    EXPECT_EQ(stream.callHost(wait, why), TSR_SUCCESS) << why;
+  }
   /// getKernel is refused with this text.
   void refused(const KernelSpec &spec, const std::string &text) {
     why.clear();

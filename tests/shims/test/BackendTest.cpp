@@ -100,15 +100,7 @@ TEST_F(BackendTest, FailedHostCallsDropWhatFollows) {
   float value = 5, next = 7, found = 0;
   std::atomic<bool> go{false};
   ASSERT_EQ(s->copy(x, &value, 4, true, why), TSR_SUCCESS);
-  ASSERT_EQ(s->callHost(
-                [&](std::string &text) {
-                  while (!go)
-                    std::this_thread::yield();
-                  text = "rank 3 is missing";
-                  return TSR_ETIMEOUT;
-                },
-                why),
-            TSR_SUCCESS);
+  hold(*s, go, TSR_ETIMEOUT, "rank 3 is missing");
   ASSERT_EQ(s->copy(x, &next, 4, false, why), TSR_SUCCESS); // held, then dropped
   ASSERT_EQ(s->record(shared, why), TSR_SUCCESS);
   EXPECT_FALSE(shared->isDone());
@@ -254,14 +246,7 @@ TEST_F(BackendTest, ALostDeviceLeavesNobodyWaiting) {
   std::shared_ptr<DeviceEvent> event = context->createEvent(why);
   void *x = alloc(400);
   std::atomic<bool> go{false};
-  ASSERT_EQ(s->callHost(
-                [&](std::string &) {
-                  while (!go)
-                    std::this_thread::yield();
-                  return TSR_SUCCESS;
-                },
-                why),
-            TSR_SUCCESS);
+  hold(*s, go);
   ASSERT_EQ(s->record(event, why), TSR_SUCCESS); // held, as is what follows
   ASSERT_EQ(other->wait(event, why), TSR_SUCCESS);
   std::thread waiting([&] {

@@ -108,14 +108,7 @@ TEST_F(BackendTest, OrdersHeldWorkWithOtherLibraries) {
   OtherLibrary other;
   std::atomic<bool> go{false};
   std::vector<unsigned char> found(400);
-  ASSERT_EQ(s->callHost(
-                [&](std::string &) {
-                  while (!go)
-                    std::this_thread::yield();
-                  return TSR_SUCCESS;
-                },
-                why),
-            TSR_SUCCESS);
+  hold(*s, go);
   ASSERT_EQ(other.fill(OtherLibrary::at(x), 7, 400, other.stream), 0);
   ASSERT_EQ(s->waitNative("cuda", other.stream, why), TSR_SUCCESS) << why; // held, with what follows
   ASSERT_EQ(s->fill(x, 8, 400, false, why), TSR_SUCCESS);
