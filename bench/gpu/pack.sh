@@ -11,8 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 [[ $# -ge 1 && $# -le 2 && $1 != -* ]] || { sed -n 's/^# \{0,1\}//;2,9p' "$0" >&2; exit 1; }
 out=$1 build=${2:-build/release}
 [[ -x $build/bin/tsr ]] || { echo "pack.sh: $build/bin/tsr is missing: build the preset first" >&2; exit 1; }
-for tool in patchelf xz gcc; do
-  command -v "$tool" > /dev/null || { echo "pack.sh: $tool is missing" >&2; exit 1; }
+for tool in patchelf xz clang-22; do
+  command -v "$tool" > /dev/null || { echo "pack.sh: $tool is missing (./dev setup installs it)" >&2; exit 1; }
 done
 mkdir -p "$out"
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
@@ -33,7 +33,7 @@ stand_in() { # FILE FOLDER: writes a library with the name, and the functions an
   { echo 'void tsr_unused(void) { __builtin_trap(); }'
     awk '{print "void " $1 "(void) __attribute__((alias(\"tsr_unused\")));"}' "$work/names"; } > "$work/stub.c"
   awk '$2 != "-" {names[$2] = names[$2] " " $1 ";"} END {for (v in names) print v " { global:" names[v] " };"}' "$work/names" > "$work/versions"
-  gcc -w -shared -fPIC -fno-builtin -Wl,-soname,"$name" -o "$2/$name" "$work/stub.c" \
+  clang-22 -w -shared -fPIC -fno-builtin -Wl,-soname,"$name" -o "$2/$name" "$work/stub.c" \
     $([[ -s $work/versions ]] && echo "-Wl,--version-script=$work/versions")
 }
 
