@@ -202,7 +202,7 @@ Value math(Elaborator &ctx, const KernelCall &a) {
   if (v.isError()) return v;
   auto functionOf = [](Op function) {
     switch (function) {
-#define TSR_FLOAT_FUNCTION(id, name, text)                                                                   \
+#define TSR_MATH(id, name)                                                                                   \
   case Op::id:                                                                                               \
     return Function::id;
 #include "compiler/ops/Functions.def"
