@@ -40,6 +40,7 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"reduce", {benchReduce}, true},
                                     {"random", {benchRandom}, true},
                                     {"sweep", {benchSweep}, true},
+                                    {"survey", {benchSurvey}, true},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
@@ -183,6 +184,7 @@ const cli::CommandSpec spec = {
   reduce       sums beside OpenBLAS, histograms beside private tables in C++
   random       300 products of random shapes beside the same peers
   sweep        extents that grow by one: no jumps in the time
+  survey       1400 products and attention, of every dtype, beside the same peers: the slowest first
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers
   transformer  an f32 transformer block beside OpenBLAS calls and loops

@@ -35,7 +35,7 @@ Call blisProduct(const Product &, const void *a, const void *b, void *c);
 Call dnnlGemm(const Product &, const void *a, const void *b, void *c); // its BLAS call
 /// `bias`, of [n], is added and gelu applied if it is not null.
 Call dnnlMatmul(const Product &, const void *a, const void *b, const float *bias, void *c);
-Call xsmmProducts(const Product &, const float *a, const float *b, float *c, int threads);
+Call xsmmProducts(const Product &, const void *a, const void *b, void *c, int threads);
 
 /// Attention of [heads, queries, depth] over [heads, keys, depth], composed of oneDNN's product, softmax and
 /// product. Causal masks are added to the scores, aligned at the last query and key.

@@ -46,6 +46,7 @@ struct ProductReference {
     for (size_t j = 0; j < size_t(p.n); ++j) {
       double want = sum[j], bound = double(p.k + 1) * rounding * magnitude[j] + 1e-30;
       if (p.output == DType::BF16) bound += std::abs(want) * 0x1p-8;
+      if (p.output == DType::F16) bound += std::abs(want) * 0x1p-11 + 0x1p-25;
       if (gelu) {
         const double x = want + bias[j];
         want = x * 0.5 * std::erfc(-x / std::sqrt(2.0));
@@ -119,8 +120,7 @@ Case productCase(std::string family, std::string name, const Product &p, bool ge
       trial.addPeer("oneDNN", bytes, [=](void *c) { return dnnlMatmul(p, a, b, gelu ? bias : nullptr, c); });
     if (p.batch > 1)
       trial.addPeer("libxsmm", bytes, [=, threads = trial.lab.settings.cores](void *c) {
-        return xsmmProducts(p, static_cast<const float *>(a), static_cast<const float *>(b),
-                            static_cast<float *>(c), threads);
+        return xsmmProducts(p, a, b, c, threads);
       });
     trial.check = ProductReference{p, gelu, toDoubles(p.input, a, countA), toDoubles(p.input, b, countB),
                                    toDoubles(DType::F32, bias, size_t(p.n))};

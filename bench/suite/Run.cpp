@@ -51,12 +51,7 @@ Table benchRandom(const Settings &settings) {
   const double median = scores[scores.size() / 2], low = scores[scores.size() / 20];
   table.notes.push_back(fmt::format("Median score {:.2f} (goal 0.97), 5% quantile {:.2f} (goal 0.80): {}.",
                                     median, low, median >= 0.97 && low >= 0.80 ? "reached" : "missed"));
-  // The table shows the slowest; all are in the JSON.
-  std::vector<std::vector<std::string>> rows = std::move(table.rows);
-  std::sort(rows.begin(), rows.end(), [](auto &a, auto &b) { return std::stod(a[6]) < std::stod(b[6]); });
-  rows.resize(std::min<size_t>(rows.size(), 30));
-  table.rows = std::move(rows);
-  table.notes.push_back("The table lists the 30 lowest scores.");
+  keepSlowest(table, 30); // all are in the JSON
   return table;
 }
 

@@ -17,4 +17,7 @@ Suite reduceSuite();
 Case rowCase(const std::string &family, std::string name, int64_t rows, int64_t columns);
 Case attentionCase(const std::string &family, std::string name, const AttentionShape &);
 
+/// Sorts the rows of a suite's table by their scores and keeps the `count` lowest.
+void keepSlowest(Table &, size_t count);
+
 } // namespace tessera::bench
