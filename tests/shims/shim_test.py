@@ -5,16 +5,19 @@
 import argparse
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "bench" / "samples"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "bench" / "samples"), str(ROOT / "tests"), str(ROOT / "tests" / "shims" / "spirv")]
+import read_back  # noqa: E402
 import samples  # noqa: E402
 from support.host import Tsr  # noqa: E402
 
 SAMPLES = ("saxpy", "softmax", "gemm")
+READ_BACK = ("saxpy", "softmax", "gemm", "flash_attention", "layer_norm", "histogram")
 # Backend -> the shim's devices, the first is its default.
 ARCHITECTURES = {"ptx": ("sm_80", "sm_90a"), "rocm": ("gfx90a", "gfx1100"), "levelzero": ("pvc",)}
 NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected", "rocm": "hipInit: no ROCm-capable device is detected",
@@ -73,6 +76,32 @@ class Shims(unittest.TestCase):
                     sample = samples.Sample(samples.ROOT / "samples" / name)
                     for size in sample.check.SMALL:
                         samples.Case(sample, size).run(self.tsr(backend, f"arch={arch}"))
+
+    def test_spirv_read_back(self):
+        """The SPIR-V itself is executed, and gives the bits of the emulated image of the same program."""
+        if ARGS.backend != "levelzero":
+            self.skipTest("its images are not SPIR-V")
+        if not shutil.which(read_back.TRANSLATOR):
+            self.skipTest(f"{read_back.TRANSLATOR} is not installed")
+        arch = ARCHITECTURES["levelzero"][0]
+        for name in READ_BACK:
+            sample = samples.Sample(samples.ROOT / "samples" / name)
+            for size in sample.check.SMALL:
+                with self.subTest(sample=name, **size):
+                    case = samples.Case(sample, size)
+                    words = ["--kernel", sample.check.KERNEL] if hasattr(sample.check, "KERNEL") else []
+                    dims = ["--dim", f"D={size['D']}"] if name == "flash_attention" else []
+                    made = self.tsr("cpu").compile(sample.source, "object", "--target", f"levelzero:{arch}", *words, *dims,
+                                                   "-o", self.table / "kernel.image")
+                    self.assertEqual(made.status, 0, made.errors)
+                    read_back.read_back(self.table / "kernel.image", self.table / "kernel.emulated")
+                    results = []
+                    for tsr, device in ((self.tsr("levelzero"), []), (Tsr(ARGS.tsr), ["--backend", "levelzero:emulated", "--arch", arch])):
+                        result = tsr.run(sample.source, list(case.want), case.inputs, *words, *device)
+                        self.assertEqual(result.status, 0, result.errors)
+                        case.compare(dict(zip(case.want, result.outputs)))
+                        results.append(b"".join(array.tobytes() for array in result.outputs))
+                    self.assertEqual(*results)
 
     def test_backends_are_listed(self):
         backend, architectures = ARGS.backend, ARCHITECTURES[ARGS.backend]

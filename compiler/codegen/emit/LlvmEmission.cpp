@@ -3,6 +3,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -44,6 +45,16 @@ std::string unresolved(const llvm::Module &module, const LlvmTarget &target) {
       return std::string(name);
   }
   return {};
+}
+
+/// Returns the width of the first result that is an integer, or a vector of integers, of another width than
+/// the target's; 0 if there is none.
+unsigned foreignWidth(const llvm::Module &module, llvm::function_ref<bool(unsigned bits)> hasInteger) {
+  for (const llvm::Function &f : module)
+    for (const llvm::Instruction &i : llvm::instructions(f))
+      if (const llvm::Type *type = i.getType()->getScalarType(); type->isIntegerTy())
+        if (unsigned bits = type->getIntegerBitWidth(); !hasInteger(bits)) return bits;
+  return 0;
 }
 
 /// Keeps the first error that LLVM reports about a module.
@@ -109,6 +120,9 @@ Expected<std::string> generate(Part &part, const LlvmTarget &target,
   if (target.finish) target.finish(ir);
   if (std::string symbol = unresolved(ir, target); !symbol.empty())
     return failure("the code calls '" + symbol + "', which no library of " + target.triple + " defines");
+  if (unsigned bits = target.hasInteger ? foreignWidth(ir, target.hasInteger) : 0)
+    return failure("the code computes with integers of " + std::to_string(bits) + " bits, which " +
+                   target.triple + " does not have");
   llvm::SmallVector<char, 0> file;
   llvm::raw_svector_ostream stream(file);
   if (!type) {

@@ -18,8 +18,8 @@ class TargetMachine;
 
 namespace tessera::emit {
 
-/// LLVM's names of a target, and what its modules need besides. `prepare`, `mayCall`, `finish` and
-/// `hasIntrinsic` may be called by several threads at once, for different modules.
+/// LLVM's names of a target, and what its modules need besides. The functions may be called by several
+/// threads at once, for different modules.
 struct LlvmTarget {
   std::string triple, cpu, features;
   /// Called before the module is optimised, to set module flags and attributes of functions.
@@ -35,6 +35,9 @@ struct LlvmTarget {
   /// Does the code generator have an instruction for an intrinsic that remains after optimisation? Null: it
   /// has all of them. An unsupported one would end the process.
   llvm::function_ref<bool(unsigned id)> hasIntrinsic = nullptr;
+  /// Has the target integers of so many bits? Null: LLVM makes any width of those that it has. Another width
+  /// in the optimised module is an error.
+  llvm::function_ref<bool(unsigned bits)> hasInteger = nullptr;
   /// Does LLVM verify the IR around code generation?
   bool verify = true;
 };

@@ -26,6 +26,16 @@ constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
 constexpr StringLiteral kBarrier = "_Z7barrierj";
 constexpr int32_t kLocalAndGlobalFence = 3;
 
+/// LLVM's transformations of loops (closed forms of sums, strength reduction) compute with integers of any
+/// width, which its SPIR-V generator widens to the next of SPIR-V's without masking them: an i5 becomes an
+/// i8. So they do not run; the driver optimises loops for its device. The generator's own level is None for
+/// the same reason.
+constexpr StringLiteral kPasses = "cgscc(inline),function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,"
+                                  "instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,"
+                                  "licm),"
+                                  "loop(loop-unroll-full),sroa<modify-cfg>,instcombine<no-verify-fixpoint>,"
+                                  "gvn,sccp,adce,simplifycfg,instcombine<no-verify-fixpoint>),globaldce";
+
 constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeSPIRVTargetInfo, LLVMInitializeSPIRVTarget,
                            LLVMInitializeSPIRVTargetMC, LLVMInitializeSPIRVAsmPrinter>;
@@ -33,6 +43,8 @@ constexpr auto initializeOnce =
 bool isBuiltin(std::string_view symbol) {
   return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier}, StringRef(symbol));
 }
+
+bool hasInteger(unsigned bits) { return llvm::is_contained({1U, 8U, 16U, 32U, 64U}, bits); }
 
 /// Returns the declaration of a built-in function in the module around the insertion point.
 LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
@@ -138,6 +150,9 @@ private:
     static std::mutex mutex; // LLVM's state is shared by the process
     std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};
+    llvmTarget.passes = kPasses;
+    llvmTarget.effort = llvm::CodeGenOptLevel::None;
+    llvmTarget.hasInteger = hasInteger;
     llvmTarget.finish = expandIntrinsics;
     llvmTarget.hasIntrinsic = hasIntrinsic;
     return emit::emitFile(module, llvmTarget, type);
