@@ -2,17 +2,19 @@
 //
 //   In, T        the elements, and the type of their sums; a word has the size of T
 //   kGroup       steps of k in a word
+//   Line         the elements of a vector of words
 //   Widen        elements as T
 //   Left, Right  packers of A and of B
 //
 // and a packer forms words of elements that are
 //
-//   along        adjacent: words of one row of A, or of one column of a transposed B
+//   along        adjacent: a line of one row of A, or of one column of a transposed B
 //   weave        in kGroup rows: kVectors vectors of words, of as many columns
-//   word         anywhere, and fewer than kGroup: the last ones of k
+//
+// Elements past the end of a line are 0.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Packing.h"
-#ifdef __AVX512VNNI__
+#ifdef __AVX512BW__
 #include <immintrin.h>
 #endif
 
@@ -24,6 +26,27 @@ template <class V, class In> inline V loadAs(const In *from) {
   V v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
+}
+/// Loads the first `count` elements of a vector, at most all of them; the others are 0.
+template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
+  constexpr int64_t lanes = sizeof(V) / sizeof(In);
+  if (count >= lanes) return loadAs<V>(from);
+#ifdef __AVX512BW__
+  const auto mask = (uint64_t{1} << count) - 1;
+  if constexpr (sizeof(V) == 64 && sizeof(In) == 1)
+    return __builtin_bit_cast(V, _mm512_maskz_loadu_epi8(mask, from));
+  else if constexpr (sizeof(V) == 64)
+    return __builtin_bit_cast(V, _mm512_maskz_loadu_epi16(__mmask32(mask), from));
+  else if constexpr (sizeof(In) == 1)
+    return __builtin_bit_cast(V, _mm256_maskz_loadu_epi8(__mmask32(mask), from));
+  else
+    return __builtin_bit_cast(V, _mm256_maskz_loadu_epi16(__mmask16(mask), from));
+#else
+  V v = {};
+  for (int64_t i = 0; i < count; ++i)
+    v[i] = from[i];
+  return v;
+#endif
 }
 template <class T> inline Vector<T> bits(Vector<uint32_t> v) { return __builtin_bit_cast(Vector<T>, v); }
 
@@ -39,18 +62,18 @@ template <bool Upper, class E> inline Vector<E> alternate(Vector<E> x, Vector<E>
 /// Packs words of one element: as f32.
 template <class Kind> struct Converter {
   static constexpr int kVectors = 1;
-  auto along(const auto *from) { return Kind::Widen::all(from); }
-  void weave(const auto *from, int64_t, float *to) { store(to, Kind::Widen::all(from)); }
-  float word(const auto *from, int64_t, int64_t) { return Kind::Widen::one(*from); }
+  auto along(auto line) { return Kind::Widen::widen(line); }
+  void weave(const auto *rows, Vector<float> *out) { out[0] = Kind::Widen::widen(rows[0]); }
 };
 
 struct F16 {
   using In = _Float16;
   using T = float;
   static constexpr int kGroup = 1;
-  using Halfs __attribute__((vector_size(kVectorBytes / 2))) = In;
+  using Line __attribute__((vector_size(kVectorBytes / 2))) = In;
   struct Widen {
-    static Vector<T> all(const In *from) { return __builtin_convertvector(loadAs<Halfs>(from), Vector<T>); }
+    static Vector<T> widen(Line line) { return __builtin_convertvector(line, Vector<T>); }
+    static Vector<T> all(const In *from) { return widen(loadAs<Line>(from)); }
     static T one(In x) { return T(x); }
   };
   using Left = Converter<F16>;
@@ -61,11 +84,12 @@ struct Bf16 {
   using In = uint16_t;
   using T = float;
   static constexpr int kGroup = 1;
-  using Halfs __attribute__((vector_size(kVectorBytes / 2))) = In;
+  using Line __attribute__((vector_size(kVectorBytes / 2))) = In;
   struct Widen {
-    static Vector<T> all(const In *from) {
-      return bits<T>(__builtin_convertvector(loadAs<Halfs>(from), Vector<uint32_t>) << 16);
+    static Vector<T> widen(Line line) {
+      return bits<T>(__builtin_convertvector(line, Vector<uint32_t>) << 16);
     }
+    static Vector<T> all(const In *from) { return widen(loadAs<Line>(from)); }
     static T one(In x) { return __builtin_bit_cast(T, uint32_t(x) << 16); }
   };
   using Left = Converter<Bf16>;
@@ -79,33 +103,23 @@ struct Bf16Dots {
   using In = uint16_t;
   using T = float;
   static constexpr int kGroup = 2;
+  using Line = Vector<In>;
   using Widen = Bf16::Widen;
   class Left {
   public:
     static constexpr int kVectors = 2;
-    Vector<T> along(const In *from) {
-      const auto pair = loadAs<Vector<uint32_t>>(from);
-      see(__builtin_bit_cast(Vector<In>, pair));
+    Vector<T> along(Line line) {
+      see(line);
+      const auto pair = __builtin_bit_cast(Vector<uint32_t>, line);
       return bits<T>(pair << 16 | pair >> 16);
     }
-    void weave(const In *from, int64_t stride, T *to) {
-      const Vector<In> first = load(from), second = load(from + stride);
-      see(first), see(second);
-      store(to, __builtin_bit_cast(Vector<T>, alternate<false, In>(second, first)));
-      store(to + kLanes<T>, __builtin_bit_cast(Vector<T>, alternate<true, In>(second, first)));
-    }
-    T word(const In *from, int64_t stride, int64_t count) {
-      const In first = from[0], second = count > 1 ? from[stride] : In(0);
-      see(Vector<In>{first, second});
-      return __builtin_bit_cast(T, uint32_t(first) << 16 | second);
+    void weave(const Line *rows, Vector<T> *out) {
+      see(rows[0]), see(rows[1]);
+      out[0] = __builtin_bit_cast(Vector<T>, alternate<false, In>(rows[1], rows[0]));
+      out[1] = __builtin_bit_cast(Vector<T>, alternate<true, In>(rows[1], rows[0]));
     }
     /// Returns the least biased exponent of an element that is not 0.
-    int leastExponent() const {
-      In least = 0xffff;
-      for (int i = 0; i < kLanes<In>; ++i)
-        if (least_[i] < least) least = least_[i];
-      return (least + 1) >> 7;
-    }
+    int leastExponent() const { return (int(__builtin_reduce_min(least_)) + 1) >> 7; }
 
   private:
     void see(Vector<In> v) { // 0 becomes the largest
@@ -130,25 +144,19 @@ struct I8 {
   using T = int32_t;
   static constexpr int kGroup = 2;
   using Quarter __attribute__((vector_size(kVectorBytes / 4))) = In;
-  using Half __attribute__((vector_size(kVectorBytes / 2))) = In;
+  using Line __attribute__((vector_size(kVectorBytes / 2))) = In;
   struct Widen {
     static Vector<T> all(const In *from) { return __builtin_convertvector(loadAs<Quarter>(from), Vector<T>); }
     static T one(In x) { return x; }
   };
   struct Left {
     static constexpr int kVectors = 2;
-    static Vector<int16_t> wide(const In *from) {
-      return __builtin_convertvector(loadAs<Half>(from), Vector<int16_t>);
-    }
-    Vector<T> along(const In *from) { return __builtin_bit_cast(Vector<T>, wide(from)); }
-    void weave(const In *from, int64_t stride, T *to) {
-      const Vector<int16_t> first = wide(from), second = wide(from + stride);
-      store(to, __builtin_bit_cast(Vector<T>, alternate<false, int16_t>(first, second)));
-      store(to + kLanes<T>, __builtin_bit_cast(Vector<T>, alternate<true, int16_t>(first, second)));
-    }
-    T word(const In *from, int64_t stride, int64_t count) {
-      const uint32_t second = count > 1 ? uint32_t(from[stride]) : 0;
-      return T(second << 16 | uint16_t(from[0]));
+    static Vector<int16_t> wide(Line line) { return __builtin_convertvector(line, Vector<int16_t>); }
+    Vector<T> along(Line line) { return __builtin_bit_cast(Vector<T>, wide(line)); }
+    void weave(const Line *rows, Vector<T> *out) {
+      const Vector<int16_t> first = wide(rows[0]), second = wide(rows[1]);
+      out[0] = __builtin_bit_cast(Vector<T>, alternate<false, int16_t>(first, second));
+      out[1] = __builtin_bit_cast(Vector<T>, alternate<true, int16_t>(first, second));
     }
   };
   using Right = Left;
@@ -161,32 +169,23 @@ struct I8Quads {
   using In = int8_t;
   using T = int32_t;
   static constexpr int kGroup = 4;
+  using Line = Vector<In>;
   using Widen = I8::Widen;
   template <uint32_t Flip> struct Packer {
     static constexpr int kVectors = 4;
-    Vector<T> along(const In *from) { return bits<T>(loadAs<Vector<uint32_t>>(from) ^ Flip); }
-    void weave(const In *from, int64_t stride, T *to) {
-      const Vector<In> x0 = load(from), x1 = load(from + stride), x2 = load(from + 2 * stride),
-                       x3 = load(from + 3 * stride);
-      quads(alternate<false, In>(x0, x1), alternate<false, In>(x2, x3), to);
-      quads(alternate<true, In>(x0, x1), alternate<true, In>(x2, x3), to + 2 * kLanes<T>);
-    }
+    Vector<T> along(Line line) { return bits<T>(__builtin_bit_cast(Vector<uint32_t>, line) ^ Flip); }
     /// The elements past the end are 0 in B, so that those of A may be anything.
-    T word(const In *from, int64_t stride, int64_t count) {
-      uint32_t quad = 0;
-      for (int64_t i = 0; i < count; ++i)
-        quad |= uint32_t(uint8_t(from[i * stride])) << (8 * i);
-      return T(quad ^ Flip);
+    void weave(const Line *rows, Vector<T> *out) {
+      quads(alternate<false, In>(rows[0], rows[1]), alternate<false, In>(rows[2], rows[3]), out);
+      quads(alternate<true, In>(rows[0], rows[1]), alternate<true, In>(rows[2], rows[3]), out + 2);
     }
 
   private:
-    void quads(Vector<In> x, Vector<In> y, T *to) {
+    void quads(Vector<In> x, Vector<In> y, Vector<T> *out) {
       const auto first = __builtin_bit_cast(Vector<int16_t>, x),
                  second = __builtin_bit_cast(Vector<int16_t>, y);
-      store(to,
-            bits<T>(__builtin_bit_cast(Vector<uint32_t>, alternate<false, int16_t>(first, second)) ^ Flip));
-      store(to + kLanes<T>,
-            bits<T>(__builtin_bit_cast(Vector<uint32_t>, alternate<true, int16_t>(first, second)) ^ Flip));
+      out[0] = bits<T>(__builtin_bit_cast(Vector<uint32_t>, alternate<false, int16_t>(first, second)) ^ Flip);
+      out[1] = bits<T>(__builtin_bit_cast(Vector<uint32_t>, alternate<true, int16_t>(first, second)) ^ Flip);
     }
   };
   using Left = Packer<0x80808080>;

@@ -81,34 +81,53 @@ private:
     auto packer = left_;
     const int64_t words = ceilDiv(steps, Kind::kGroup);
     if constexpr (TransposedA) {
-      packRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, steps, rows, x_.rowsOfA, rows);
+      packRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, steps, rows, x_.rowsOfA, pitch(rows));
     } else {
+      // The last vector of a row may pass its end: the next row is stored after it.
       for (int64_t r = 0; r < rows; ++r) {
         const In *from = x_.a + (r0 + r) * p_.strideA + k;
-        T *to = x_.rowsOfA + r * words;
-        int64_t w = 0;
-        for (; (w + kLanes<T>)*Kind::kGroup <= steps; w += kLanes<T>)
-          store(to + w, packer.along(from + w * Kind::kGroup));
-        for (; w < words; ++w)
-          to[w] = packer.word(from + w * Kind::kGroup, 1, least(Kind::kGroup, steps - w * Kind::kGroup));
+        for (int64_t w = 0; w < words; w += kLanes<T>)
+          store(x_.rowsOfA + r * words + w, packer.along(line(from, w, steps)));
       }
     }
     left_ = packer;
   }
 
-  /// Packs `depth` rows of `columns` elements in rows of `width` words.
+  /// Words from one step of k to the next of a transposed A: whole vectors are stored.
+  static constexpr int64_t pitch(int64_t rows) { return ceilDiv(rows, kLanes<T>) * kLanes<T>; }
+
+  /// The elements of a vector of words from word `w` on, of `depth` adjacent elements.
+  static auto line(const In *from, int64_t w, int64_t depth) {
+    return loadFirst<typename Kind::Line>(from + w * Kind::kGroup, depth - w * Kind::kGroup);
+  }
+
+  /// Packs `depth` rows of `columns` elements in rows of `width` words, in whole vectors.
   template <class Packer>
   static void packRows(Packer &packer, const In *from, int64_t stride, int64_t depth, int64_t columns, T *to,
                        int64_t width) {
+    using Line = typename Kind::Line;
     constexpr int64_t woven = Packer::kVectors * kLanes<T>;
     for (int64_t k = 0; k < depth; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
       const int64_t count = least(Kind::kGroup, depth - k);
       int64_t j = 0;
+      Vector<T> words[Packer::kVectors];
       if (count == Kind::kGroup)
-        for (; j + woven <= columns; j += woven)
-          packer.weave(from + j, stride, to + j);
-      for (; j < columns; ++j)
-        to[j] = packer.word(from + j, stride, count);
+        for (; j + woven <= columns; j += woven) {
+          Line rows[Kind::kGroup];
+          for (int i = 0; i < Kind::kGroup; ++i)
+            rows[i] = loadAs<Line>(from + i * stride + j);
+          packer.weave(rows, words);
+          for (int v = 0; v < Packer::kVectors; ++v)
+            store(to + j + v * kLanes<T>, words[v]);
+        }
+      for (; j < columns; j += woven) {
+        Line rows[Kind::kGroup] = {};
+        for (int i = 0; i < Kind::kGroup; ++i)
+          if (i < count) rows[i] = loadFirst<Line>(from + i * stride + j, columns - j);
+        packer.weave(rows, words);
+        for (int v = 0; v < Packer::kVectors; ++v)
+          if (j + v * kLanes<T> < columns) store(to + j + v * kLanes<T>, words[v]);
+      }
     }
   }
 
@@ -117,29 +136,24 @@ private:
   static void packTransposed(Packer &packer, const In *from, int64_t stride, int64_t columns, int64_t depth,
                              T *to, int64_t width) {
     constexpr int lanes = kLanes<T>;
-    const int64_t words = ceilDiv(depth, Kind::kGroup), whole = depth / (lanes * Kind::kGroup) * lanes;
+    const int64_t words = ceilDiv(depth, Kind::kGroup);
     for (int64_t j = 0; j < columns; j += lanes) {
       const int64_t count = least(lanes, columns - j);
-      const In *line = from + j * stride;
-      for (int64_t w = 0; w < whole; w += lanes) {
+      for (int64_t w = 0; w < words; w += lanes) {
         Vector<T> block[lanes];
         for (int i = 0; i < lanes; ++i)
-          block[i] = packer.along(line + least(i, count - 1) * stride + w * Kind::kGroup);
+          block[i] = packer.along(line(from + (j + least(i, count - 1)) * stride, w, depth));
         transposeBlock<T>(block);
         for (int i = 0; i < lanes; ++i)
-          store(to + (w + i) * width + j, block[i]);
+          if (w + i < words) store(to + (w + i) * width + j, block[i]);
       }
-      for (int64_t w = whole; w < words; ++w)
-        for (int64_t i = 0; i < count; ++i)
-          to[w * width + j + i] = packer.word(line + i * stride + w * Kind::kGroup, 1,
-                                              least(Kind::kGroup, depth - w * Kind::kGroup));
     }
   }
 
   /// Rows [r0, r1) of one strip and one block of k; `c` is the element [r0, n].
   void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t columns, T *c, int64_t strideC) {
     packA(r0, r1 - r0, k, steps);
-    const int64_t words = ceilDiv(steps, Kind::kGroup), strideA = TransposedA ? r1 - r0 : words;
+    const int64_t words = ceilDiv(steps, Kind::kGroup), strideA = TransposedA ? pitch(r1 - r0) : words;
     bool careful = false;
     if constexpr (kChecks) careful = !Kind::areNormal(left_, right_);
     for (int64_t j = 0; j < columns; j += kWidth) {
