@@ -29,7 +29,7 @@ namespace {
 /// Up to this many rows or columns of a tile, a chain is faster than the packed product.
 constexpr int64_t kFewRows = 6, kFewColumns = 64;
 /// Up to this many rows or columns, a product is computed as dots.
-constexpr int64_t kFewDots = 4;
+constexpr int64_t kFewDots = 8;
 /// A block: several results along one axis, which hide the latency of their additions, and vectors along the
 /// other.
 constexpr int64_t kBlock = 4, kVectors = 2;

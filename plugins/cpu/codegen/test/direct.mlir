@@ -21,8 +21,8 @@
 // CHECK: %[[COLUMNEND:.*]] = arith.minsi %[[COLUMNSLEFT]], %c64
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[COLUMNEND]]
 // CHECK-NOT: call @read
-// CHECK: arith.cmpi sle, %[[M]], %c4
-// CHECK: arith.cmpi sle, %{{.*}}, %c4
+// CHECK: arith.cmpi sle, %[[M]], %c8
+// CHECK: arith.cmpi sle, %{{.*}}, %c8
 // CHECK: scf.if
 // CHECK: call @mma.dot.f32.f32(
 // CHECK: } else {

@@ -5,7 +5,7 @@
 //   panels columns  A transposed, few columns: lanes along the rows of the result, which A has next to each
 //   other, and
 //            a few steps of k at once. The order is that of panels
-//   dot      at most four rows or columns, both operands contiguous along k: lanes along k. An order of its
+//   dot      at most eight rows or columns, both operands contiguous along k: lanes along k. An order of its
 //            own, so only the extents of the whole product select it
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
@@ -145,7 +145,8 @@ private:
 
 template <class T, class In = T, class Widen = AsTheyAre<T>> class Dot {
 public:
-  static constexpr int64_t kFew = 4;
+  static constexpr int64_t kFew = 8;
+  static constexpr int64_t kAtOnce = 4; // of the few, whose sums are in registers
 
   /// Is a product of these extents computed as dots? A is not transposed; B is, or has one column without
   /// gaps.
@@ -184,9 +185,21 @@ private:
       for (; j + Many <= many.count; j += Many)
         dots<Few, Many>(few, many, j, to);
     };
+    // The rest of the few reads the same many from the first-level cache.
+    auto twice = [&]<int Rest, int Many>() {
+      const Side rest = {few.data + kAtOnce * few.stride, few.stride, Rest, few.strideOfResult};
+      for (; j + Many <= many.count; j += Many) {
+        dots<kAtOnce, Many>(few, many, j, to);
+        dots<Rest, Many>(rest, many, j, to + kAtOnce * few.strideOfResult);
+      }
+    };
     auto all = [&]<int Few>() {
       chunk.template operator()<Few, Few == 1 ? 8 : 4>();
       chunk.template operator()<Few, 1>();
+    };
+    auto allTwice = [&]<int Rest>() {
+      twice.template operator()<Rest, 4>();
+      twice.template operator()<Rest, 1>();
     };
     switch (few.count) {
     case 1:
@@ -195,8 +208,16 @@ private:
       return all.template operator()<2>();
     case 3:
       return all.template operator()<3>();
-    default:
+    case 4:
       return all.template operator()<4>();
+    case 5:
+      return allTwice.template operator()<1>();
+    case 6:
+      return allTwice.template operator()<2>();
+    case 7:
+      return allTwice.template operator()<3>();
+    default:
+      return allTwice.template operator()<4>();
     }
   }
 

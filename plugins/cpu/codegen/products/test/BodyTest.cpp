@@ -218,7 +218,7 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     body(&p, programs * i / 3, programs * (i + 1) / 3, scratch);
 
   const bool isDot =
-      !transA && (x.rows <= 4 || x.columns <= 4) && (transB || (x.columns == 1 && strideB == 1));
+      !transA && (x.rows <= 8 || x.columns <= 8) && (transB || (x.columns == 1 && strideB == 1));
   // The operands are the same in all checks of a case.
   static std::map<std::array<int64_t, 9>, std::vector<std::vector<T>>> known;
   std::vector<std::vector<T>> &right =
