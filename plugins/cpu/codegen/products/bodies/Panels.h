@@ -16,6 +16,7 @@ template <class T, bool TransposedA, bool TransposedB> class Panels {
   static constexpr int64_t kRowsWorthPacking = 64;
   /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
   static constexpr int64_t kFetchedDepth = 128;
+  static constexpr int64_t kPageBytes = 4096;
   /// B is read in place if this many bytes hold all of it.
   static constexpr int64_t kNearBytes = int64_t{512} << 10;
 
@@ -81,8 +82,10 @@ private:
       const int64_t strideB = packs ? kWidth : p_.strideB;
       const int64_t width = least(kWidth, columns - j), vectors = ceilDiv(width, kLanes<T>);
       const int64_t last = width - (vectors - 1) * kLanes<T>;
-      // Blocks of about the same number of rows.
-      int64_t blocks = ceilDiv(r1 - r0, rowsOf(vectors));
+      // Blocks of about the same number of rows. Rows that are pages apart share a set of the first-level
+      // cache, which has ways for at least eight lines.
+      const bool shareSet = !TransposedA && strideA * int64_t(sizeof(T)) % kPageBytes == 0;
+      int64_t blocks = ceilDiv(r1 - r0, shareSet ? least(rowsOf(vectors), 8) : rowsOf(vectors));
       for (int64_t r = r0; r < r1; --blocks) {
         const int64_t height = ceilDiv(r1 - r, blocks);
         kernels_[vectors - 1][height - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
