@@ -12,6 +12,7 @@ template <class T, bool TransposedA> class Small {
   static constexpr int64_t kNearBytes = int64_t{32} << 10;
   /// Fetching more than this takes longer than it saves.
   static constexpr int64_t kFetchedBytes = 2048;
+  static constexpr int64_t kFarBytes = int64_t{512} << 10;
 
 public:
   static bool takes(const Problem &p) {
@@ -31,7 +32,10 @@ public:
       // An operand that is repeated is in the cache.
       elementsOfA_ = nextA_ ? (TransposedA ? p_.depth : p_.rows) * p_.strideA : 0;
       elementsOfB_ = nextB_ ? p_.depth * p_.strideB : 0;
-      fetches_ = (elementsOfA_ + elementsOfB_) * int64_t(sizeof(T)) <= kFetchedBytes;
+      // In parts before each block, of operands that no near cache holds.
+      const int64_t bytes = (elementsOfA_ + elementsOfB_) * int64_t(sizeof(T));
+      fetches_ = bytes <= kFetchedBytes || bytes * p_.batchExtent[p_.batchAxes - 1] > kFarBytes;
+      partOfA_ = ceilDiv(elementsOfA_, blocks), partOfB_ = ceilDiv(elementsOfB_, blocks);
     }
     lowKernel_ = ofHeight[low_], highKernel_ = ofHeight[highBlocks_ ? high_ : low_];
   }
@@ -39,7 +43,6 @@ public:
   void run(int64_t begin, int64_t end) {
     x_.enter(begin);
     for (int64_t i = begin; i < end; ++i) {
-      fetchNext();
       product(x_.c ? x_.c : x_.results, x_.c ? p_.strideC : p_.blockColumns);
       if (!x_.c) x_.finish(0, 0, 1, x_.results);
       x_.next();
@@ -49,10 +52,10 @@ public:
 private:
   /// Fetches the operands of the next product, if they are so few bytes that the processor has not noticed
   /// the stream before they are needed, and so few instructions that they cost less than they save.
-  void fetchNext() const {
+  void fetchNext(int64_t block) const {
     if (!fetches_) return;
-    fetch(x_.a + nextA_, elementsOfA_);
-    fetch(x_.b + nextB_, elementsOfB_);
+    fetch(x_.a + nextA_ + block * partOfA_, partOfA_);
+    fetch(x_.b + nextB_ + block * partOfB_, partOfB_);
   }
   static void fetch(const T *from, int64_t count) {
     for (int64_t i = 0; i < count; i += 64 / int64_t(sizeof(T)))
@@ -62,6 +65,7 @@ private:
   void product(T *c, int64_t strideC) {
     const T *a = x_.a;
     for (int64_t i = 0; i < blocks_; ++i) {
+      fetchNext(i);
       const int64_t height = i < highBlocks_ ? high_ : low_;
       (i < highBlocks_ ? highKernel_ : lowKernel_)(p_.depth, a, p_.strideA, x_.b, p_.strideB, c, strideC,
                                                    last_, 1);
@@ -74,6 +78,7 @@ private:
   int64_t vectors_, last_, low_, high_, highBlocks_, blocks_;
   int64_t nextA_ = 0, nextB_ = 0; // from one product's operands to the next one's
   int64_t elementsOfA_ = 0, elementsOfB_ = 0;
+  int64_t partOfA_ = 0, partOfB_ = 0; // which each block fetches of the next operands
   bool fetches_ = false;
   MicroKernel<T> lowKernel_, highKernel_;
 };
