@@ -11,8 +11,8 @@ namespace {
 using Kind = TESSERA_KIND;
 using T = Kind::T;
 [[maybe_unused]] constexpr bool n = false, t = true;
-/// With more rows, packing B takes less time than it saves.
-constexpr int64_t kMostFewRows = 8;
+/// With more rows, packing B takes less time than it saves: vectors of words multiply integers much faster.
+constexpr int64_t kMostFewRows = __is_same(T, int32_t) ? 4 : 8;
 TESSERA_KERNELS(kKernels, TESSERA_TEXT(TESSERA_FAMILY) "." TESSERA_TEXT(TESSERA_A))
 
 } // namespace
