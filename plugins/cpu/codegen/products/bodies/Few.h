@@ -145,7 +145,8 @@ private:
 
 template <class T, class In = T, class Widen = AsTheyAre<T>> class Dot {
 public:
-  static constexpr int64_t kFew = 8;
+  /// Of integers, which have no order, words are faster from five rows or columns on.
+  static constexpr int64_t kFew = __is_same(T, int32_t) ? 4 : 8;
   static constexpr int64_t kAtOnce = 4; // of the few, whose sums are in registers
 
   /// Is a product of these extents computed as dots? A is not transposed; B is, or has one column without
