@@ -285,8 +285,29 @@ TileLowering::Window TileLowering::bufferWindow(Value buffer, ValueRange starts,
   return window(viewOf(buffer), starts, extents, false);
 }
 
+/// Was `end` computed as the minimum of a bound and others, or as 0 where that is negative?
+static bool isCutTo(Value end, llvm::function_ref<bool(Value)> isBound) {
+  if (isBound(end)) return true;
+  if (auto least = end.getDefiningOp<arith::MinSIOp>())
+    return isCutTo(least.getLhs(), isBound) || isCutTo(least.getRhs(), isBound);
+  auto most = end.getDefiningOp<arith::MaxSIOp>();
+  return most && isConstantIntValue(most.getRhs(), 0) && isCutTo(most.getLhs(), isBound);
+}
+
+/// Is `end` no further than from `start` to `size`? Then what is before it is inside.
+static bool isCutToTensor(Value end, Value size, Value start) {
+  auto unsaturated = [](Value index) { // tile::saturatedIndex creates an operation for each use
+    auto least = index.getDefiningOp<arith::MinUIOp>();
+    return least && getConstantIntValue(least.getRhs()) ? least.getLhs() : index;
+  };
+  return isCutTo(end, [&](Value v) {
+    auto left = v.getDefiningOp<arith::SubIOp>();
+    return left && left.getLhs() == size && unsaturated(left.getRhs()) == unsaturated(start);
+  });
+}
+
 /// i1: all of the window, or all of it before `ends`, is inside its tensor, and aligned. Null if that is
-/// promised.
+/// promised, or known by how the ends were computed.
 Value TileLowering::insideCondition(const Window &w, Indices ends) {
   Value all = isAligned(w);
   if (w.inBounds) return all;
@@ -298,6 +319,7 @@ Value TileLowering::insideCondition(const Window &w, Indices ends) {
     bool isCut = w.extents[d] >= 0 && !ends.empty();
     Value extent = isCut ? ends[axis] : constant(std::max<int64_t>(w.extents[d], 1));
     axis += w.extents[d] >= 0;
+    if (isCut && isCutToTensor(extent, w.view.sizes[d], w.starts[d])) continue;
     Value last = b_.createOrFold<arith::SubIOp>(w.view.sizes[d], extent); // start + extent may overflow
     also(arith::CmpIPredicate::sle, w.starts[d], last);
   }
@@ -404,7 +426,8 @@ Value TileLowering::boundsFull(ValueRange lower, ValueRange upper, Indices ends)
   for (auto [lo, hi, end] : llvm::zip(lower, upper, ends)) {
     if (!isConstantIntValue(scalar(lo), 0))
       all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, scalar(lo), constant(0)));
-    all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), end));
+    if (!isCutTo(end, [&](Value v) { return v == scalar(hi); }))
+      all = both(all, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(hi), end));
   }
   return all;
 }
@@ -505,6 +528,8 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
     } else {
       mask = intervalMask(part.lower, part.upper, at, lanes, part.row);
     }
+  } else if (mode.count && lanes > 1) { // one element is that of the first lane
+    mask = rangeMask(constant(0), {}, mode.count, lanes);
   }
   if (!lanes || w.isContiguous()) return load(element, first, lanes, mask);
   auto stride = getConstantIntValue(w.view.strides[w.dimOfAxis.back()]);
@@ -521,6 +546,8 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
   auto vector = dyn_cast<VectorType>(v.getType());
   int64_t lanes = vector ? vector.getDimSize(0) : 0;
   Value first = windowAddress(w, at);
+  if (mode.inside && mode.count && !flags && w.isContiguous() && !isPacked(element))
+    return storeLeading(element, v, first, mode.count);
   bool isMasked = !mode.inside && (!w.inBounds || !upper.empty());
   Present part;
   if (isMasked && !w.inBounds) part = presentPart(w);
@@ -538,6 +565,7 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
     return storeLeading(element, v, first, count);
   }
   Value mask = isMasked ? intervalMask(part.lower, part.upper, at, lanes, part.row) : Value();
+  if (mode.inside && mode.count) mask = rangeMask(constant(0), {}, mode.count, lanes);
   mask = both(mask, flags);
   if (!lanes || w.isContiguous()) return store(element, v, first, mask);
   storeLanes(element, v, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes), mask);

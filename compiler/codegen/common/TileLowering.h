@@ -88,9 +88,11 @@ protected:
     /// Are neighbours along the tile's last axis known to be neighbours in memory?
     bool isContiguous() const { return mlir::isConstantIntValue(view.strides[dimOfAxis.back()], 1); }
   };
-  /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not.
+  /// How a nest evaluates: with every window known to be inside its tensor and every mask full, or not. With
+  /// a `count`, only that many leading lanes are inside and needed.
   struct Mode {
     bool inside;
+    Value count = {};
   };
   /// A value of the expression that is being evaluated.
   struct Evaluated {

@@ -91,7 +91,7 @@ private:
   void nestInterior(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body);
   Part partToCompute(Operation *op) override;
   /// Returns the end of the last whole step before `end` if `inside` holds (null: it does), else 0.
-  Value wholeVectors(Value end, int64_t step, Value inside);
+  Value wholeVectors(Value end, int64_t step, Value inside = {});
   /// Emits the nest twice if there is a `condition`: unmasked and masked.
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of the computation decides.

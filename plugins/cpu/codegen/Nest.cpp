@@ -106,8 +106,8 @@ SmallVector<Value> KernelLowering::observedEnds(Value tile, Operation *at) {
   return isBounded ? ends : Vec<Value>();
 }
 
-/// Whole vectors before the end are not masked; the vector that contains the end is. If another condition
-/// requires masks, every vector is masked.
+/// Whole vectors before the end are not masked; in the vector that contains the end, all tensors have the
+/// mask of its leading elements. If another condition requires masks, every vector has masks of its own.
 void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
   if (part.interior && shape.back() % lanes == 0) return nestInterior(shape, lanes, part, body);
   auto plain = [&](Indices ends) {
@@ -127,28 +127,37 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t lanes, const Part
     return versioned(isWhole, plain(part.ends));
   }
   const int64_t step = shape.back() % (part.vectors * lanes) ? lanes : part.vectors * lanes;
-  Value end = part.ends.back(), whole = wholeVectors(end, step, part.inside);
-  Value single = step > lanes ? wholeVectors(end, lanes, part.inside) : Value();
-  Vec<Value> at;
-  std::function<void(size_t)> axis = [&](size_t depth) {
+  versioned(part.inside, [&](Mode mode) {
+    Value end = part.ends.back(), zero = constant(0);
+    Value whole = mode.inside ? wholeVectors(end, step) : zero;
+    Value single = mode.inside && step > lanes ? wholeVectors(end, lanes) : whole;
+    Vec<Value> at;
     auto inner = [&](Value i, llvm::function_ref<void()> then) {
       at.push_back(i);
       then();
       at.pop_back();
     };
-    if (depth + 1 < shape.size())
-      return loop(0, shape[depth], 1, [&](Value i) { inner(i, [&] { axis(depth + 1); }); }, part.ends[depth]);
-    auto line = [&](Value from, Value to, int64_t width, Mode mode) {
-      auto loop = scf::ForOp::create(b_, from, to, constant(width));
+    std::function<void(size_t)> axis = [&](size_t depth) {
+      if (depth + 1 < shape.size())
+        return loop(
+            0, shape[depth], 1, [&](Value i) { inner(i, [&] { axis(depth + 1); }); }, part.ends[depth]);
+      auto line = [&](Value from, Value to, int64_t width) {
+        auto loop = scf::ForOp::create(b_, from, to, constant(width));
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(loop.getBody());
+        inner(loop.getInductionVar(), [&] { body(at, width, mode); });
+      };
+      if (!mode.inside) return line(zero, end, lanes);
+      line(zero, whole, step);
+      if (step > lanes) line(whole, single, lanes);
+      Value isLeft = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, single, end);
+      auto rest = scf::IfOp::create(b_, TypeRange(), isLeft, false);
       OpBuilder::InsertionGuard guard(b_);
-      b_.setInsertionPointToStart(loop.getBody());
-      inner(loop.getInductionVar(), [&] { body(at, width, mode); });
+      b_.setInsertionPointToStart(&rest.getThenRegion().front());
+      inner(single, [&] { body(at, lanes, {true, b_.createOrFold<arith::SubIOp>(end, single)}); });
     };
-    line(constant(0), whole, step, {true});
-    if (single) line(whole, single, lanes, {true});
-    line(single ? single : whole, end, lanes, {false});
-  };
-  axis(0);
+    axis(0);
+  });
 }
 
 void KernelLowering::nestInterior(ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) {
@@ -156,10 +165,10 @@ void KernelLowering::nestInterior(ArrayRef<int64_t> shape, int64_t lanes, const 
   Vec<Value> ends = part.ends.empty() ? constants(shape) : part.ends;
   // The whole vectors inside: from `first` up to `last`.
   Value step = constant(lanes), end = ends.back();
-  Value last = wholeVectors(b_.createOrFold<arith::MinSIOp>(interior.upper.back(), end), lanes, {});
+  Value last = wholeVectors(b_.createOrFold<arith::MinSIOp>(interior.upper.back(), end), lanes);
   Value lower = b_.createOrFold<arith::MinSIOp>(interior.lower.back(), end);
   Value up = b_.createOrFold<arith::AddIOp>(lower, constant(lanes - 1));
-  Value first = b_.createOrFold<arith::MinSIOp>(wholeVectors(up, lanes, {}), last);
+  Value first = b_.createOrFold<arith::MinSIOp>(wholeVectors(up, lanes), last);
   Vec<Value> at;
   std::function<void(size_t, Value)> axis = [&](size_t depth, Value inside) {
     if (depth + 1 < shape.size()) {
