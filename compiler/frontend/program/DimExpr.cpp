@@ -131,6 +131,16 @@ std::optional<DimExpr> apply(const char *name, const DimExpr &a, const DimExpr &
       if (mod != 0 && (mod < 0) != (*y < 0)) mod += *y;
       return which == "mod" ? DimExpr(mod) : DimExpr((*x - mod) / *y);
     }
+    if (y) { // (4*n + 3) // 4 is n + 3 // 4
+      DimExpr multiples, rest;
+      for (const auto &[monomial, c] : a.terms_) // -1 has divided
+        (c % *y == 0 ? multiples : rest).terms_[monomial] = c;
+      if (!multiples.terms_.empty()) {
+        std::optional<DimExpr> quotient = divideExactly(multiples, b), left = apply(name, rest, b);
+        if (which == "mod" || !quotient || !left) return left;
+        return add(*quotient, *left);
+      }
+    }
   } else {
     if (a == b) return a;
     if (x && y) return DimExpr(which == "min" ? std::min(*x, *y) : std::max(*x, *y));

@@ -67,7 +67,12 @@ TEST(DimExpr, ReadsIndexExpressions) {
   EXPECT_EQ(extent("2*B*H + B*3*H"), "5*B*H");
   EXPECT_EQ(extent("(n + 1)//2"), "(n + 1) // 2");
   EXPECT_EQ(extent("ceildiv(n, 4)"), "(n + 3) // 4");
-  EXPECT_EQ(extent("ceildiv(4*n, 4)"), "(4*n + 3) // 4");
+  EXPECT_EQ(extent("ceildiv(4*n, 4)"), "n");
+  EXPECT_EQ(extent("(6*n + 4*m + 13) // 4"), "(6*n + 13) // 4 + m");
+  EXPECT_EQ(extent("(8*n - 1) // 4"), "2*n - 1");
+  EXPECT_EQ(extent("(3 - 4*n) // -4"), "n - 1");
+  EXPECT_EQ(extent("(4*n + m + 8) % 4"), "m % 4");
+  EXPECT_EQ(extent("(4*n - 1) % 4"), "3");
   EXPECT_EQ(extent("4*n % 2 + max(n, m)"), "max(m, n)");
   EXPECT_EQ(extent("-n + min(3, 2)"), "2 - n");
   EXPECT_EQ(extent("n - n + 4"), "4");
