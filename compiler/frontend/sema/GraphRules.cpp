@@ -169,7 +169,7 @@ Value graphReduce(Elaborator &ctx, GraphCall &a) {
   if (isArg && !ctx.graphFlag(a[3], a.locOf(3), "select_last", takesLast)) return Value::error();
   const bool isBool = v.dtype == DType::Bool;
   const bool isExtreme = op == Op::Max || op == Op::Min;
-  if (isBool && isExtreme)
+  if (isBool && (isExtreme || isArg))
     v = ctx.cast(std::move(v), DType::I8, loc);
   else if (isBool || ((op == Op::Sum || op == Op::Prod) && !isFloat(v.dtype) && info(v.dtype).bits < 32))
     v = ctx.cast(std::move(v), DType::I32, loc);
