@@ -59,8 +59,11 @@ public:
       // Three vectors of queries by eight rows of keys or values are a block (docs/decisions/0063).
       return {capabilities_.vectorBytes == 64 ? 48 : 64, 64};
     case schedule::GroupKind::Concat:
-      // Nothing is computed, so a tile need not fit a cache; many rows, because they may be short.
-      if (rank > 1) return {codegen::coverExtent(rows, 1, 64), codegen::coverExtent(columns, 16, 512)};
+      // Nothing is computed, so a tile need not fit a cache; the shorter the rows, the more of them.
+      if (rank > 1) {
+        const int64_t width = codegen::coverExtent(columns, 16, 512);
+        return {codegen::coverExtent(rows, 1, std::max<int64_t>(64, 2 * kTileElements / width)), width};
+      }
       break;
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
