@@ -3,6 +3,7 @@ import dataclasses
 import itertools
 
 import numpy as np
+from programs import programs
 
 # Sizes of vectors, matrices (small, square, large, of short rows, of few rows), and tensors of rank 3 and 4.
 VECTORS = [{"N": n} for n in (1003, 100003, 4000037)]
@@ -23,7 +24,7 @@ NUMPY_DTYPES = {"f32": "f4", "f64": "f8", "bf16": "f4", "f16": "f2", "i8": "i1",
 class Case:
     name: str
     parameters: dict  # "x": (("M", "N"), "f32", None) or, of indices below M, (("K",), "i32", "M")
-    expression: str
+    expression: str  # of the result, or several lines: the body
     numpy: object  # of the arrays, in the order of the parameters
     size: dict
     dtype: str  # the one it is measured with
@@ -34,7 +35,8 @@ class Case:
         for name, (dims, dtype, _) in self.parameters.items():
             extents = ", ".join(d if d.isdigit() else f'"{d}"' for d in dims)
             tensors.append(f"{name}: ts.Tensor[{extents}, ts.{dtype}]")
-        return "\n".join([*lines, f"def f({', '.join(tensors)}):", f"    return {self.expression}", ""])
+        body = self.expression if "\n" in self.expression else f"\n    return {self.expression}"
+        return "\n".join([*lines, f"def f({', '.join(tensors)}):{body}", ""])
 
     def inputs(self, random):
         arrays = {}
@@ -279,7 +281,7 @@ def products():
     yield "einsum bhqk,bkhd->bqhd", "a: B H Q K; b: B K H D", 'ts.einsum("bhqk,bkhd->bqhd", a, b)', lambda a, b: np.einsum("bhqk,bkhd->bqhd", a, b, optimize=True), [{"B": 2, "H": 8, "Q": 100, "K": 120, "D": 64}, {"B": 50, "H": 4, "Q": 7, "K": 9, "D": 16}], ("f32",)
 
 
-GROUPS = {"moves": moves, "indexing": indexing, "reductions": reductions, "sorting": sorting, "formulas": formulas, "products": products}
+GROUPS = {"moves": moves, "indexing": indexing, "reductions": reductions, "sorting": sorting, "formulas": formulas, "products": products, "programs": programs}
 
 
 def all_cases(groups):

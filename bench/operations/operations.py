@@ -2,7 +2,8 @@
 """Compares each operation of graph functions with NumPy, over sizes, ranks, extents that end inside a tile, and dtypes.
 
 Results are checked before anything is timed, against NumPy in double precision. Tessera and NumPy take turns, on arrays of one
-process. The table is sorted: the operations that are slowest beside NumPy come first. The cases are in cases.py.
+process. The table is sorted: the operations that are slowest beside NumPy come first. The cases are in cases.py; whole programs, as
+others write them, in programs.py and pictures.py.
 """
 import argparse
 import json
