@@ -8,7 +8,8 @@
 //                                            %y = graph.binary div %e, %s
 //
 // Narrow floats are widened to f32 before a formula or a sum, and rounded once after it. Attention whose
-// query heads share key heads becomes attention of as many heads as the keys have, with more queries.
+// query heads share key heads becomes attention of as many heads as the keys have, with more queries. Slices
+// of a converted input are converted slices.
 #include "compiler/graph/Transforms/Passes.h"
 #include "core/metadata/IndexExpr.h"
 #include "mlir/IR/PatternMatch.h"
@@ -198,6 +199,27 @@ Value shareKeys(OpBuilder &b, AttentionOp op) {
   return ReshapeOp::create(b, loc, q, attention.getResult());
 }
 
+/// Parts of a converted input are converted parts, so that the conversion is computed where they are used:
+///
+///   %c = graph.cast %x          ->   %t = graph.slice %x
+///   %s = graph.slice %c              %s = graph.cast %t
+///
+/// The reshape that drops an axis of one element follows its slice. Null if the whole is used too.
+Value castParts(OpBuilder &b, Operation *op) {
+  auto whole = op->getOperand(0).getDefiningOp<CastOp>();
+  if (!whole || !isa<Tensor>(whole.getInput().getType())) return {};
+  Value input = whole.getInput();
+  const bool isPart = input.getDefiningOp<SliceOp>() != nullptr;
+  if (!isPart && (!isa<BlockArgument>(input) || !isa<SliceOp>(op))) return {};
+  if (!llvm::all_of(whole->getUsers(), llvm::IsaPred<SliceOp, ReshapeOp>)) return {};
+  Operation *part = b.clone(*op);
+  part->setOperand(0, input);
+  auto type = cast<Tensor>(op->getResult(0).getType());
+  part->getResult(0).setType(
+      Tensor::get(b.getContext(), type.getDims(), cast<Tensor>(input.getType()).getElementType()));
+  return CastOp::create(b, whole.getLoc(), type, part->getResult(0));
+}
+
 struct GraphDecompose : impl::GraphDecomposeBase<GraphDecompose> {
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
@@ -209,6 +231,7 @@ struct GraphDecompose : impl::GraphDecomposeBase<GraphDecompose> {
       if (auto o = dyn_cast<RmsNormOp>(op)) formula = rmsNorm(f, o);
       if (auto o = dyn_cast<ReduceOp>(op)) formula = reduction(f, o);
       if (auto o = dyn_cast<AttentionOp>(op)) formula = shareKeys(b, o);
+      if (isa<SliceOp, ReshapeOp>(op)) formula = castParts(b, op);
       if (!formula) return;
       Value old = op->getResult(0);
       old.replaceAllUsesWith(f.round(formula, cast<Tensor>(old.getType()).getElementType()));

@@ -16,7 +16,8 @@ def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
   let description = [{
     softmax, layer_norm and rms_norm become what they are defined as; a reduction along several axes becomes one along
     each; sums of narrow floats are taken in f32. Query heads of attention that share a key head become its queries, where no
-    mask tells them apart. Fusion then needs to know two kinds of operation only.
+    mask tells them apart. Slices of a converted input become converted slices, which fuse. Fusion then needs to know two kinds of
+    operation only.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

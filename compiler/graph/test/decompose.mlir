@@ -51,3 +51,21 @@ graph.func @apart(%q: !graph.tensor<[8, "S", 64], f32>, %k: !graph.tensor<[2, "S
   %2 = graph.attention %r, %k, %k : (!graph.tensor<["H", "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>, !graph.tensor<[2, "S", 64], f32>) -> !graph.tensor<["H", "S", 64], f32>
   graph.return
 }
+
+// Channels of a converted picture are converted channels. The second picture is used as a whole, too.
+// CHECK-LABEL: graph.func @parts
+// CHECK-SAME: (%[[X:.*]]: !graph.tensor<["H", "W", 3], ui8>, %[[Y:.*]]: !graph.tensor<["N"], ui8>
+// CHECK: %[[S:.*]] = graph.slice %[[X]] starts ["0", "0", "1"] : {{.*}} -> !graph.tensor<["H", "W", 1], ui8>
+// CHECK: %[[R:.*]] = graph.reshape %[[S]] : {{.*}} -> !graph.tensor<["H", "W"], ui8>
+// CHECK: graph.cast %[[R]] : {{.*}} -> !graph.tensor<["H", "W"], f32>
+// CHECK: %[[C:.*]] = graph.cast %[[Y]]
+// CHECK: graph.slice %[[C]]
+graph.func @parts(%x: !graph.tensor<["H", "W", 3], ui8>, %y: !graph.tensor<["N"], ui8>) {
+  %0 = graph.cast %x : (!graph.tensor<["H", "W", 3], ui8>) -> !graph.tensor<["H", "W", 3], f32>
+  %1 = graph.slice %0 starts ["0", "0", "1"] : (!graph.tensor<["H", "W", 3], f32>) -> !graph.tensor<["H", "W", 1], f32>
+  %2 = graph.reshape %1 : (!graph.tensor<["H", "W", 1], f32>) -> !graph.tensor<["H", "W"], f32>
+  %3 = graph.cast %y : (!graph.tensor<["N"], ui8>) -> !graph.tensor<["N"], f32>
+  %4 = graph.slice %3 starts ["1"] : (!graph.tensor<["N"], f32>) -> !graph.tensor<["N - 1"], f32>
+  %5 = graph.unary abs %3 : (!graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+  graph.return
+}
