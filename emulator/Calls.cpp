@@ -1,6 +1,7 @@
 // What emulated code calls. Each function works for the lane that calls it.
 #include "emulator/Block.h"
 #include "emulator/Checker.h"
+#include <bit>
 
 using tessera::emulator::Block;
 using tessera::emulator::Meeting;
@@ -44,11 +45,17 @@ TESSERA_EMULATED uint32_t tsr_emu_vote(int32_t kind, uint32_t mask, uint32_t pre
 }
 
 /// A product of matrices, C += A * B; `a`, `b` and `c` are what the lane holds, one element after another.
-TESSERA_EMULATED void tsr_emu_multiply(int32_t instruction, const void *a, const void *b, float *c,
+TESSERA_EMULATED void tsr_emu_multiply(int32_t instruction, const void *a, const void *b, void *c,
                                        int32_t site) {
   Request request{.meeting = Meeting::Multiply, .kind = instruction, .mask = ~0u};
   request.matrix = {a, b, c};
   Block::current().meetWarp(request, site);
+}
+
+/// cvt.rna.tf32.f32 of PTX: to the nearest of 10 mantissa bits, ties away from zero.
+TESSERA_EMULATED uint32_t tsr_emu_to_tf32(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  return value != value ? 0x7fffffff : (bits + 0x1000) & ~0x1fffu;
 }
 
 /// ldmatrix of PTX; `words` gets one word for each matrix.

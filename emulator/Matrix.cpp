@@ -1,6 +1,7 @@
 #include "emulator/Matrix.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 namespace tessera::emulator {
@@ -11,16 +12,70 @@ struct Position {
 };
 /// Returns where the i-th element that a lane holds is in the matrix.
 using PositionFn = Position (*)(int i, int lane);
-using ConvertFn = float (*)(uint16_t);
 
-float fromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-float fromF16(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+/// A dtype of A and B: the bytes of an element, and its value.
+struct Format {
+  size_t bytes;
+  double (*read)(const void *);
+};
 
-/// C (m x n) += A (m x k) * B (k x n), elements of A and B of 16 bits, of C f32. The matrices are spread over
-/// `lanes` lanes.
+template <typename T> T bitsAt(const void *from) {
+  T bits;
+  std::memcpy(&bits, from, sizeof bits);
+  return bits;
+}
+template <typename T>
+constexpr Format kPlain = {sizeof(T), [](const void *p) { return double(bitsAt<T>(p)); }};
+constexpr Format kBf16 = {
+    2, [](const void *p) -> double { return std::bit_cast<float>(uint32_t{bitsAt<uint16_t>(p)} << 16); }};
+constexpr Format kF16 = kPlain<_Float16>;
+/// The lower 13 bits are not read.
+constexpr Format kTf32 = {
+    4, [](const void *p) -> double { return std::bit_cast<float>(bitsAt<uint32_t>(p) & ~0x1fffu); }};
+/// The upper half of an f16.
+constexpr Format kE5M2 = {1, [](const void *p) -> double {
+                            return std::bit_cast<_Float16>(static_cast<uint16_t>(bitsAt<uint8_t>(p) << 8));
+                          }};
+double readE4M3(uint8_t bits, int bias) {
+  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  const double size = std::ldexp(exponent ? 8 + mantissa : mantissa, (exponent ? exponent : 1) - bias - 3);
+  return bits & 0x80 ? -size : size;
+}
+/// OCP: no infinities, the largest magnitude is a NaN.
+constexpr Format kE4M3 = {1, [](const void *p) {
+                            const auto bits = bitsAt<uint8_t>(p);
+                            return (bits & 0x7f) == 0x7f ? std::nan("") : readE4M3(bits, 7);
+                          }};
+/// CDNA 3 ISA: neither infinities nor -0, whose bits are the only NaN.
+constexpr Format kE4M3Fnuz = {1, [](const void *p) {
+                                const auto bits = bitsAt<uint8_t>(p);
+                                return bits == 0x80 ? std::nan("") : readE4M3(bits, 8);
+                              }};
+
+enum class Sum { F32, I32, F64 };
+size_t bytesOf(Sum sum) { return sum == Sum::F64 ? 8 : 4; }
+double readSum(Sum sum, const void *p) {
+  return sum == Sum::F32   ? double(bitsAt<float>(p))
+         : sum == Sum::I32 ? bitsAt<int32_t>(p)
+                           : bitsAt<double>(p);
+}
+void writeSum(Sum sum, double value, void *p) {
+  const auto f32 = static_cast<float>(value);
+  if (sum == Sum::F64)
+    std::memcpy(p, &value, sizeof value);
+  else if (sum == Sum::F32)
+    std::memcpy(p, &f32, sizeof f32);
+  else { // wraps; a sum of 32 products is far from the end of an i64
+    const auto i32 = static_cast<uint32_t>(static_cast<int64_t>(value));
+    std::memcpy(p, &i32, sizeof i32);
+  }
+}
+
+/// C (m x n) += A (m x k) * B (k x n). The matrices are spread over `lanes` lanes.
 struct Instruction {
   int m, n, k, lanes;
-  ConvertFn convert;
+  const Format &factor;
+  Sum sum;
   PositionFn a, b, c;
   int copies = 1; // of each element of A and B
 };
@@ -34,6 +89,22 @@ Position mmaA(int i, int lane) {
 Position mmaB(int i, int lane) { return {lane % 4 * 2 + (i & 1) + (i < 2 ? 0 : 8), lane / 4}; }
 Position mmaC(int i, int lane) { return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + (i & 1)}; }
 
+// The same of m16n8k8 (f16), m16n8k8 (tf32), m16n8k32, m8n8k16 and m8n8k4.
+Position mma8A(int i, int lane) { return {lane / 4 + (i < 2 ? 0 : 8), lane % 4 * 2 + (i & 1)}; }
+Position mma8B(int i, int lane) { return {lane % 4 * 2 + i, lane / 4}; }
+Position tf32A(int i, int lane) { return {lane / 4 + (i & 1 ? 8 : 0), lane % 4 + (i < 2 ? 0 : 4)}; }
+Position tf32B(int i, int lane) { return {lane % 4 + (i ? 4 : 0), lane / 4}; }
+Position mma32A(int i, int lane) {
+  const bool isLow = i < 4 || (i >= 8 && i < 12);
+  return {lane / 4 + (isLow ? 0 : 8), lane % 4 * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+}
+Position mma32B(int i, int lane) { return {lane % 4 * 4 + (i & 3) + (i < 4 ? 0 : 16), lane / 4}; }
+Position small16A(int i, int lane) { return {lane / 4, lane % 4 * 4 + i}; }
+Position small16B(int i, int lane) { return {lane % 4 * 4 + i, lane / 4}; }
+Position small4A(int, int lane) { return {lane / 4, lane % 4}; }
+Position small4B(int, int lane) { return {lane % 4, lane / 4}; }
+Position smallC(int i, int lane) { return {lane / 4, lane % 4 * 2 + i}; }
+
 // AMD's matrix instruction calculator, V_MFMA_F32_32X32X8_BF16_1K and V_MFMA_F32_16X16X16_BF16_1K: four
 // consecutive elements along k; of D, blocks of four rows.
 Position mfma32A(int i, int lane) { return {lane % 32, 4 * (lane / 32) + i}; }
@@ -42,6 +113,16 @@ Position mfma32C(int i, int lane) { return {8 * (i / 4) + 4 * (lane / 32) + i % 
 Position mfma16A(int i, int lane) { return {lane % 16, 4 * (lane / 16) + i}; }
 Position mfma16B(int i, int lane) { return {4 * (lane / 16) + i, lane % 16}; }
 Position mfma16C(int i, int lane) { return {4 * (lane / 16) + i, lane % 16}; }
+// Eight consecutive elements along k: V_MFMA_I32_32X32X16_I8, V_MFMA_I32_16X16X32_I8,
+// V_MFMA_F32_16X16X32_FP8.
+Position mfma32x16A(int i, int lane) { return {lane % 32, 8 * (lane / 32) + i}; }
+Position mfma32x16B(int i, int lane) { return {8 * (lane / 32) + i, lane % 32}; }
+Position mfma16x32A(int i, int lane) { return {lane % 16, 8 * (lane / 16) + i}; }
+Position mfma16x32B(int i, int lane) { return {8 * (lane / 16) + i, lane % 16}; }
+// V_MFMA_F64_16X16X4_F64: of D, every fourth row.
+Position mfmaF64A(int, int lane) { return {lane % 16, lane / 16}; }
+Position mfmaF64B(int, int lane) { return {lane / 16, lane % 16}; }
+Position mfmaF64C(int i, int lane) { return {4 * i + lane / 16, lane % 16}; }
 
 // RDNA 3 ISA, "Wave Matrix Multiply Accumulate": a lane holds a row of A and a column of B, which lanes 16 to
 // 31 hold once more; of D, every other row.
@@ -50,16 +131,36 @@ Position wmmaB(int i, int lane) { return {i, lane % 16}; }
 Position wmmaC(int i, int lane) { return {2 * i + lane / 16, lane % 16}; }
 
 const Instruction &instructionOf(MatrixInstruction which) {
+  using enum Sum;
+  static constexpr Format i8 = kPlain<int8_t>, u8 = kPlain<uint8_t>, f64 = kPlain<double>;
   static constexpr Instruction kAll[] = {
-      {16, 8, 16, 32, fromBf16, mmaA, mmaB, mmaC},
-      {16, 8, 16, 32, fromF16, mmaA, mmaB, mmaC},
-      {32, 32, 8, 64, fromBf16, mfma32A, mfma32B, mfma32C},
-      {32, 32, 8, 64, fromF16, mfma32A, mfma32B, mfma32C},
-      {16, 16, 16, 64, fromBf16, mfma16A, mfma16B, mfma16C},
-      {16, 16, 16, 64, fromF16, mfma16A, mfma16B, mfma16C},
-      {16, 16, 16, 32, fromBf16, wmmaA, wmmaB, wmmaC, /*copies=*/2},
-      {16, 16, 16, 32, fromF16, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {16, 8, 16, 32, kBf16, F32, mmaA, mmaB, mmaC},
+      {16, 8, 16, 32, kF16, F32, mmaA, mmaB, mmaC},
+      {16, 8, 8, 32, kF16, F32, mma8A, mma8B, mmaC},
+      {16, 8, 8, 32, kTf32, F32, tf32A, tf32B, mmaC},
+      {16, 8, 32, 32, kE4M3, F32, mma32A, mma32B, mmaC},
+      {16, 8, 32, 32, kE5M2, F32, mma32A, mma32B, mmaC},
+      {16, 8, 32, 32, i8, I32, mma32A, mma32B, mmaC},
+      {16, 8, 32, 32, u8, I32, mma32A, mma32B, mmaC},
+      {8, 8, 16, 32, i8, I32, small16A, small16B, smallC},
+      {8, 8, 16, 32, u8, I32, small16A, small16B, smallC},
+      {8, 8, 4, 32, f64, F64, small4A, small4B, smallC},
+      {32, 32, 8, 64, kBf16, F32, mfma32A, mfma32B, mfma32C},
+      {32, 32, 8, 64, kF16, F32, mfma32A, mfma32B, mfma32C},
+      {16, 16, 16, 64, kBf16, F32, mfma16A, mfma16B, mfma16C},
+      {16, 16, 16, 64, kF16, F32, mfma16A, mfma16B, mfma16C},
+      {16, 16, 32, 64, kE4M3Fnuz, F32, mfma16x32A, mfma16x32B, mfma16C},
+      {32, 32, 8, 64, i8, I32, mfma32A, mfma32B, mfma32C},
+      {16, 16, 16, 64, i8, I32, mfma16A, mfma16B, mfma16C},
+      {32, 32, 16, 64, i8, I32, mfma32x16A, mfma32x16B, mfma32C},
+      {16, 16, 32, 64, i8, I32, mfma16x32A, mfma16x32B, mfma16C},
+      {16, 16, 4, 64, f64, F64, mfmaF64A, mfmaF64B, mfmaF64C},
+      {16, 16, 16, 32, kBf16, F32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {16, 16, 16, 32, kF16, F32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {16, 16, 16, 32, i8, I32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {16, 16, 16, 32, u8, I32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
   };
+  static_assert(std::size(kAll) == static_cast<size_t>(MatrixInstruction::Wgmma64xNx16Bf16));
   return kAll[static_cast<size_t>(which)];
 }
 
@@ -84,8 +185,9 @@ size_t lanesOf(MatrixInstruction which) { return static_cast<size_t>(instruction
 int64_t multiply(MatrixInstruction which, std::span<const MatrixOperands> lanes) {
   const Instruction &x = instructionOf(which);
   const size_t apart = lanes.size() / static_cast<size_t>(x.copies); // lanes between copies
-  const auto bytesA = static_cast<size_t>(x.m * x.k * x.copies / x.lanes * 2);
-  const auto bytesB = static_cast<size_t>(x.k * x.n * x.copies / x.lanes * 2);
+  const int countA = x.m * x.k * x.copies / x.lanes, countB = x.k * x.n * x.copies / x.lanes;
+  const size_t bytesA = static_cast<size_t>(countA) * x.factor.bytes,
+               bytesB = static_cast<size_t>(countB) * x.factor.bytes;
   for (size_t lane = apart; lane < lanes.size(); ++lane)
     if (std::memcmp(lanes[lane].a, lanes[lane - apart].a, bytesA) != 0 ||
         std::memcmp(lanes[lane].b, lanes[lane - apart].b, bytesB) != 0)
@@ -94,28 +196,25 @@ int64_t multiply(MatrixInstruction which, std::span<const MatrixOperands> lanes)
   double a[kMost][kMost], b[kMost][kMost];
   auto gather = [&](double (&to)[kMost][kMost], PositionFn position, int lane, const void *from, int count) {
     for (int i = 0; i < count; ++i) {
-      uint16_t bits;
-      std::memcpy(&bits, static_cast<const char *>(from) + i * 2, sizeof bits);
       const auto [row, column] = position(i, lane);
-      to[row][column] = x.convert(bits);
+      to[row][column] =
+          x.factor.read(static_cast<const char *>(from) + static_cast<size_t>(i) * x.factor.bytes);
     }
   };
   for (int lane = 0; lane < x.lanes; ++lane) {
     const MatrixOperands &own = lanes[static_cast<size_t>(lane)];
-    gather(a, x.a, lane, own.a, static_cast<int>(bytesA / 2));
-    gather(b, x.b, lane, own.b, static_cast<int>(bytesB / 2));
+    gather(a, x.a, lane, own.a, countA);
+    gather(b, x.b, lane, own.b, countB);
   }
   for (int lane = 0; lane < x.lanes; ++lane)
     for (int i = 0; i < x.m * x.n / x.lanes; ++i) {
-      char *place = static_cast<char *>(lanes[static_cast<size_t>(lane)].result) + i * 4;
-      float before;
-      std::memcpy(&before, place, sizeof before);
+      char *place = static_cast<char *>(lanes[static_cast<size_t>(lane)].result) +
+                    static_cast<size_t>(i) * bytesOf(x.sum);
       const auto [row, column] = x.c(i, lane);
-      double sum = before;
+      double sum = readSum(x.sum, place);
       for (int k = 0; k < x.k; ++k)
-        sum += a[row][k] * b[k][column];
-      const auto after = static_cast<float>(sum);
-      std::memcpy(place, &after, sizeof after);
+        sum = x.sum == Sum::F64 ? std::fma(a[row][k], b[k][column], sum) : sum + a[row][k] * b[k][column];
+      writeSum(x.sum, sum, place);
     }
   return int64_t{x.m} * x.n * x.k;
 }

@@ -18,8 +18,9 @@ struct MatrixOperands {
 /// The lanes of a warp that executes the instruction.
 size_t lanesOf(MatrixInstruction);
 
-/// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and the result
-/// is rounded once; hardware rounds more often. Returns the number of multiply-adds; 0, with the
+/// Adds the product to the sums of the lanes. Products of dtypes below 64 bits are exact, they are summed in
+/// double, and the result is rounded once; hardware rounds more often. Sums of i32 wrap; f64 adds by fma, one
+/// k after the other. Returns the number of multiply-adds; 0, with the
 /// sums as they were, if lanes that must hold the same elements of A or B do not.
 int64_t multiply(MatrixInstruction, std::span<const MatrixOperands> lanes);
 

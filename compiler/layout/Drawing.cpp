@@ -61,6 +61,7 @@ std::string shownBases(const char *bases) {
   bool first = true;
   for (std::string word; words >> word; first = false) {
     if (word == "|") {
+      if (out == kinds[0]) out += "–"; // one element
       out += kinds[++kind];
       first = true;
       words >> word;

@@ -1,5 +1,6 @@
 #include "compiler/layout/Products.h"
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 namespace tessera::layout {
@@ -30,14 +31,15 @@ int64_t ProductPlan::firstRegister(int64_t i, int64_t j) const {
 
 std::optional<MatrixLoad> matrixLoad(const Fragment &f, Operand operand, unsigned elementBytes,
                                      bool isStoredTransposed) {
-  if (!f.isInRegisters(operand) || elementBytes == 0 || elementBytes > 2) return std::nullopt;
+  if (!f.isInRegisters(operand) || elementBytes == 0 || elementBytes > 4) return std::nullopt;
   const TileLayout own = f.layout(operand);
   auto at = [&](size_t axis, int64_t value) {
     std::array<int64_t, 2> index = {0, 0};
     index[axis] = value;
     return own.unit.pack(index);
   };
-  const size_t perWord = elementBytes == 2 ? 1 : 2; // bits of an element's number in a word
+  const size_t perWord =
+      static_cast<size_t>(std::bit_width(4 / elementBytes)) - 1; // bits of an element's number in a word
   if (own.reg.size() < perWord || own.reg.size() > perWord + 2) return std::nullopt; // one to four matrices
   const size_t contiguous = isStoredTransposed ? 0 : 1;                              // in memory
   for (size_t inWord : {size_t(1), size_t(0)}) { // the axis of a word's elements

@@ -25,10 +25,11 @@ private:
   int64_t downInUnit_, acrossInUnit_, repeatAcross_;
 };
 
-/// An operand of 16-bit (or narrower) elements as a load of 8 x 8 matrices from shared memory, such as
+/// An operand of elements of at most 32 bits as a load of 8 x 8 matrices from shared memory, such as
 /// ldmatrix: the lane 8 i + r gives the address of row r of matrix i, 16 consecutive bytes. Of each matrix
 /// lane l gets one word, the elements 2 (l mod 4) and 2 (l mod 4) + 1 of row l div 4, or of column l div 4 if
-/// the load transposes. A row of 8-bit elements has twice as many, and a load does not transpose them.
+/// the load transposes. A row has twice as many 8-bit and half as many 32-bit elements, and a load does not
+/// transpose those.
 struct MatrixLoad {
   int count; // of matrices: words of a lane
   bool isTransposed;

@@ -43,6 +43,12 @@ std::optional<MatrixInstruction> instructionOfRocm(StringRef name) {
       .Case("rocdl.mfma.f32.32x32x8f16", I::Mfma32x32x8F16)
       .Case("rocdl.mfma.f32.16x16x16bf16.1k", I::Mfma16x16x16Bf16)
       .Case("rocdl.mfma.f32.16x16x16f16", I::Mfma16x16x16F16)
+      .Case("rocdl.mfma.f32.16x16x32.fp8.fp8", I::Mfma16x16x32E4M3Fnuz)
+      .Case("rocdl.mfma.i32.32x32x8i8", I::Mfma32x32x8I8)
+      .Case("rocdl.mfma.i32.16x16x16i8", I::Mfma16x16x16I8)
+      .Case("rocdl.mfma.i32.32x32x16.i8", I::Mfma32x32x16I8)
+      .Case("rocdl.mfma.i32.16x16x32.i8", I::Mfma16x16x32I8)
+      .Case("rocdl.mfma.f64.16x16x4f64", I::Mfma16x16x4F64)
       .Case("rocdl.wmma.f32.16x16x16.bf16", I::Wmma16x16x16Bf16)
       .Case("rocdl.wmma.f32.16x16x16.f16", I::Wmma16x16x16F16)
       .Default(std::nullopt);
@@ -94,6 +100,18 @@ public:
       return call_("tsr_emu_await_copies", nullptr, constant(int32_t(wait.getN())), false), erase();
     if (auto instruction = instructionOfRocm(name))
       return multiply(*instruction, op_->getOperand(0), op_->getOperand(1), op_->getOperand(2));
+    if (auto product = dyn_cast<ROCDL::wmma_i32_16x16x16_iu8>(op_)) {
+      if (product.getSignA() != product.getSignB() || product.getClamp()) return false;
+      return multiply(product.getSignA() ? MatrixInstruction::Wmma16x16x16I8
+                                         : MatrixInstruction::Wmma16x16x16U8,
+                      product.getA(), product.getB(), product.getC());
+    }
+    if (auto convert = dyn_cast<NVVM::ConvertFloatToTF32Op>(op_)) {
+      if (convert.getRnd() != NVVM::FPRoundingMode::RNA || convert.getRelu() ||
+          convert.getSat() != NVVM::SaturationMode::NONE)
+        return false;
+      return replace(call_("tsr_emu_to_tf32", i32(), convert.getSrc(), true));
+    }
     if (name == "rocdl.ds_bpermute") { // the index counts bytes
       Value lane = LLVM::LShrOp::create(b_, op_->getOperand(0), constant(2));
       return exchange(op_->getOperand(1), lane, /*isXor=*/false);
@@ -199,21 +217,34 @@ private:
   }
 
   bool mma(NVVM::MmaOp op) {
+    const auto instruction = instructionOf(op);
+    return instruction && multiply(*instruction, op.getOperandA(), op.getOperandB(), op.getOperandC());
+  }
+  static std::optional<MatrixInstruction> instructionOf(NVVM::MmaOp op) {
+    using I = MatrixInstruction;
+    using T = NVVM::MMATypes;
+    struct Known {
+      int m, n, k;
+      T factor, sum;
+      I instruction;
+    };
+    static constexpr Known kKnown[] = {
+        {16, 8, 16, T::bf16, T::f32, I::Mma16x8x16Bf16}, {16, 8, 16, T::f16, T::f32, I::Mma16x8x16F16},
+        {16, 8, 8, T::f16, T::f32, I::Mma16x8x8F16},     {16, 8, 8, T::tf32, T::f32, I::Mma16x8x8Tf32},
+        {16, 8, 32, T::s8, T::s32, I::Mma16x8x32I8},     {16, 8, 32, T::u8, T::s32, I::Mma16x8x32U8},
+        {8, 8, 16, T::s8, T::s32, I::Mma8x8x16I8},       {8, 8, 16, T::u8, T::s32, I::Mma8x8x16U8},
+        {8, 8, 4, T::f64, T::f64, I::Mma8x8x4F64},
+    };
     const auto shape = op.getShape();
-    const bool isKnown = shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
-                         op.getMultiplicandAPtxType() == op.getMultiplicandBPtxType() &&
-                         op.getLayoutA() == NVVM::MMALayout::row && op.getLayoutB() == NVVM::MMALayout::col &&
-                         op.getOperandC().front().getType().isF32();
-    if (!isKnown) return false;
-    switch (op.getMultiplicandAPtxType().value_or(NVVM::MMATypes::b1)) {
-    case NVVM::MMATypes::bf16:
-      return multiply(MatrixInstruction::Mma16x8x16Bf16, op.getOperandA(), op.getOperandB(),
-                      op.getOperandC());
-    case NVVM::MMATypes::f16:
-      return multiply(MatrixInstruction::Mma16x8x16F16, op.getOperandA(), op.getOperandB(), op.getOperandC());
-    default:
-      return false;
-    }
+    const auto a = op.getMultiplicandAPtxType(), b = op.getMultiplicandBPtxType();
+    if (!a || a != b || op.getLayoutA() != NVVM::MMALayout::row || op.getLayoutB() != NVVM::MMALayout::col ||
+        op.getIntOverflowBehavior().value_or(NVVM::MMAIntOverflow::wrapped) != NVVM::MMAIntOverflow::wrapped)
+      return std::nullopt;
+    for (const Known &row : kKnown)
+      if (shape.getM() == row.m && shape.getN() == row.n && shape.getK() == row.k && *a == row.factor &&
+          op.accumPtxType() == row.sum && op.resultPtxType() == row.sum)
+        return row.instruction;
+    return std::nullopt;
   }
 
   bool sharedProduct(NVVM::WgmmaMmaAsyncOp op) {
@@ -278,6 +309,15 @@ private:
   }
 
   bool intrinsic(LLVM::CallIntrinsicOp call) {
+    // Products of fp8 have no operation; their operands are those of nvvm.mma.sync.
+    StringRef dtypes = call.getIntrin();
+    if (dtypes.consume_front("llvm.nvvm.mma.m16n8k32.row.col.f32.") && call.getNumOperands() == 10) {
+      const auto all = call.getArgs();
+      if (dtypes == "e4m3.e4m3.f32" || dtypes == "e5m2.e5m2.f32")
+        return multiply(dtypes[1] == '4' ? MatrixInstruction::Mma16x8x32E4M3
+                                         : MatrixInstruction::Mma16x8x32E5M2,
+                        all.take_front(4), all.slice(4, 2), all.take_back(4));
+    }
     if (call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
     return replace(call_("tsr_emu_implicit_arguments", call.getResult(0).getType(), {}, true));
   }

@@ -16,6 +16,7 @@ using At = std::vector<int64_t>;
 using Formula = std::function<At(int, int, int)>; // element, lane, warp
 
 At cOfMma(int i, int l, int) { return {l / 4 + (i >= 2 ? 8 : 0), l % 4 * 2 + i % 2}; }
+At cOfMma8(int i, int l, int) { return {l / 4, l % 4 * 2 + i}; }
 At aOfMma16(int i, int l, int) {
   return {l / 4 + ((i >= 2 && i < 4) || i >= 6 ? 8 : 0), l % 4 * 2 + i % 2 + (i >= 4 ? 8 : 0)};
 }
@@ -48,6 +49,13 @@ const std::map<std::string, Formula> &formulas() {
       {"mma.m16n8k32.i8 A", aOfMma32},
       {"mma.m16n8k32.i8 B", bOfMma32},
       {"mma.m16n8k32.i8 C", cOfMma},
+      // PTX ISA, "Matrix fragments for mma.m8n8k16" and "mma.m8n8k4" (f64).
+      {"mma.m8n8k16.i8 A", [](int i, int l, int) { return At{l / 4, l % 4 * 4 + i}; }},
+      {"mma.m8n8k16.i8 B", [](int i, int l, int) { return At{l % 4 * 4 + i, l / 4}; }},
+      {"mma.m8n8k16.i8 C", cOfMma8},
+      {"mma.m8n8k4 A", [](int, int l, int) { return At{l / 4, l % 4}; }},
+      {"mma.m8n8k4 B", [](int, int l, int) { return At{l % 4, l / 4}; }},
+      {"mma.m8n8k4 C", cOfMma8},
       {"mma.m16n8k8.tf32 A",
        [](int i, int l, int) { return At{l / 4 + (i == 1 || i == 3 ? 8 : 0), l % 4 + (i >= 2 ? 4 : 0)}; }},
       {"mma.m16n8k8.tf32 B", [](int i, int l, int) { return At{l % 4 + (i ? 4 : 0), l / 4}; }},
@@ -59,6 +67,25 @@ const std::map<std::string, Formula> &formulas() {
       {"wmma.16x16x16 A", [](int i, int l, int) { return At{l % 16, i}; }},
       {"wmma.16x16x16 B", [](int i, int l, int) { return At{i, l % 16}; }},
       {"wmma.16x16x16 C", [](int i, int l, int) { return At{2 * i + l / 16, l % 16}; }},
+      {"wmma.16x16x16.i8 A", [](int i, int l, int) { return At{l % 16, i}; }},
+      {"wmma.16x16x16.i8 B", [](int i, int l, int) { return At{i, l % 16}; }},
+      {"wmma.16x16x16.i8 C", [](int i, int l, int) { return At{2 * i + l / 16, l % 16}; }},
+      {"mfma.32x32x8.i8 A", [](int i, int l, int) { return At{l % 32, 4 * (l / 32) + i}; }},
+      {"mfma.32x32x8.i8 B", [](int i, int l, int) { return At{4 * (l / 32) + i, l % 32}; }},
+      {"mfma.32x32x8.i8 C", cOfMfma32},
+      {"mfma.16x16x16.i8 A", [](int i, int l, int) { return At{l % 16, 4 * (l / 16) + i}; }},
+      {"mfma.16x16x16.i8 B", [](int i, int l, int) { return At{4 * (l / 16) + i, l % 16}; }},
+      {"mfma.16x16x16.i8 C", cOfMfma16},
+      {"mfma.32x32x16.i8 A", [](int i, int l, int) { return At{l % 32, 8 * (l / 32) + i}; }},
+      {"mfma.32x32x16.i8 B", [](int i, int l, int) { return At{8 * (l / 32) + i, l % 32}; }},
+      {"mfma.32x32x16.i8 C", cOfMfma32},
+      {"mfma.16x16x32.i8 A", [](int i, int l, int) { return At{l % 16, 8 * (l / 16) + i}; }},
+      {"mfma.16x16x32.i8 B", [](int i, int l, int) { return At{8 * (l / 16) + i, l % 16}; }},
+      {"mfma.16x16x32.i8 C", cOfMfma16},
+      // Of f64 a lane holds every fourth row, not four neighbours.
+      {"mfma.16x16x4 A", [](int, int l, int) { return At{l % 16, l / 16}; }},
+      {"mfma.16x16x4 B", [](int, int l, int) { return At{l / 16, l % 16}; }},
+      {"mfma.16x16x4 C", [](int i, int l, int) { return At{4 * i + l / 16, l % 16}; }},
       {"mfma.32x32x8 A", [](int i, int l, int) { return At{l % 32, 4 * (l / 32) + i}; }},
       {"mfma.32x32x8 B", [](int i, int l, int) { return At{4 * (l / 32) + i, l % 32}; }},
       {"mfma.32x32x8 C", cOfMfma32},
