@@ -252,6 +252,7 @@ void Block::completeWarp(int first, int last) {
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
+  counts_.barriers += common.meeting == Meeting::Barrier;
   if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);
 }
 

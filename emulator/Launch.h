@@ -39,6 +39,7 @@ struct Counts {
   int64_t loads = 0;        // matrices that were loaded from shared memory
   int64_t conflicts = 0;    // of banks, in these loads
   int64_t copied = 0;       // bytes of asynchronous copies
+  int64_t barriers = 0;     // of blocks
 };
 
 /// Thread-safe.
@@ -48,7 +49,7 @@ public:
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
-    sum_.copied += c.copied;
+    sum_.copied += c.copied, sum_.barriers += c.barriers;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);

@@ -57,6 +57,7 @@ void Runner::report(const Launch &launch) const {
     text += ", and loaded " + std::to_string(counts.loads) + " matrices with " +
             std::to_string(counts.conflicts) + " bank conflicts";
   if (counts.copied) text += ", and copied " + std::to_string(counts.copied) + " bytes asynchronously";
+  if (counts.barriers) text += ", and passed " + std::to_string(counts.barriers) + " barriers of blocks";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
 }
 

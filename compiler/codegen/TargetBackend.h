@@ -58,6 +58,7 @@ struct Capabilities {
   std::vector<DType> narrowProducts{};
   // Matrix instructions, preferred first, and the warps that share a program.
   std::vector<MatrixProduct> matrixInstructions{};
+  std::string_view unusedInstructions{}; // faster ones that it has and no product uses
   int64_t warps = 0, mostWarps = 0, warpSize = 0;
   bool shuffles =
       false; // lanes of a warp exchange values, by which reductions of tiles in registers are done

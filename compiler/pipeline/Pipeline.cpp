@@ -86,6 +86,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     layouts.backend = backend;
     for (const MatrixProduct &product : target.matrixInstructions)
       layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
+    layouts.unused = std::string(target.unusedInstructions);
     layouts.warps = target.warps;
     kernel.addPass(createTileAssignLayouts(layouts));
     kernel.addPass(createTileKeepInRegisters({target.shuffles}));

@@ -18,8 +18,18 @@ constexpr GpuArchitecture cdna(std::string_view name, std::array<MatrixProduct, 
 }
 
 constexpr GpuArchitecture kArchitectures[] = {
-    cdna("gfx90a", {{{"mfma.32x32x8", "f16 bf16"}, {"mfma.16x16x16", "f16 bf16"}}}),
-    cdna("gfx942", {{{"mfma.32x32x8", "f16 bf16"}, {"mfma.16x16x16", "f16 bf16"}}}),
+    cdna("gfx90a", {{{"mfma.32x32x8", "f16 bf16"},
+                     {"mfma.16x16x16", "f16 bf16"},
+                     {"mfma.32x32x8.i8", "i8"},
+                     {"mfma.16x16x16.i8", "i8"},
+                     {"mfma.16x16x4", "f64"}}}),
+    // Its fp8_e5m2 has no infinities; the language's are multiplied in f16.
+    cdna("gfx942", {{{"mfma.32x32x8", "f16 bf16"},
+                     {"mfma.16x16x16", "f16 bf16"},
+                     {"mfma.16x16x32", "fp8_e4m3"},
+                     {"mfma.32x32x16.i8", "i8"},
+                     {"mfma.16x16x32.i8", "i8"},
+                     {"mfma.16x16x4", "f64"}}}),
     {.name = "gfx1100",
      .features = "",
      .threads = 256,
@@ -29,7 +39,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .groupSync = "workgroup",
      .deviceSync = "agent",
      .floatAtomicAdd = true,
-     .products = {{{"wmma.16x16x16", "f16 bf16"}}}},
+     .products = {{{"wmma.16x16x16", "f16 bf16"}, {"wmma.16x16x16.i8", "i8 u8"}}}},
 };
 
 } // namespace tessera::rocm

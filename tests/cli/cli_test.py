@@ -481,7 +481,7 @@ class Compile(Cli):
         result = self.call("compile", self.file, "--emit", "asm", "--target", "ptx:sm_90")
         self.assertEqual((result.status, result.errors), (0, ""))
         self.assertIn(".target sm_90", result.output)
-        for target, known in (("ptx:sm_20", "ptx:sm_80, ptx:sm_90"), ("rocm", "rocm:gfx90a, rocm:gfx942, rocm:gfx1100"),
+        for target, known in (("ptx:sm_20", "ptx:sm_75, ptx:sm_80"), ("rocm", "rocm:gfx90a, rocm:gfx942, rocm:gfx1100"),
                               ("levelzero:dg9", "levelzero:pvc")):
             result = self.call("compile", self.file, "--emit", "asm", "--target", target)
             self.refused(result, "E_TARGET_UNKNOWN", known)

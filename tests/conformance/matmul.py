@@ -274,6 +274,29 @@ def k(Q: ts.Tensor["M", 64, ts.{dtype}], K: ts.Tensor["N", 64, ts.{dtype}], V: t
         yield p
 
 
+def more_instructions():
+    """The same of the other dtypes: all integers, floats with NaN and -0, f32 that `fast` may round to tf32, and sums of fp8 that it
+    may keep with 14 bits."""
+    tiles = ((False, False, (64, 64, 32)), (True, True, (64, 64, 64)), (False, True, (128, 64, 64)), (True, False, (96, 64, 96)))
+    for dtype, numerics in (("i8", None), ("u8", None), ("fp8_e4m3", None), ("fp8_e4m3", "fast"), ("fp8_e5m2", None), ("f64", None), ("f32", "fast")):
+        own = f"{dtype}-{numerics}" if numerics else dtype
+        for ta, tb, tile in tiles:
+            bm, bn, bk = tile
+            p = program(f"mma/instructions/{own}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile),
+                        **({"numerics": numerics} if numerics else {}))
+            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7))):
+                a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                if seed == 1:
+                    a[0, 0] = b[-1, -1] = np.nan if DTYPES[dtype].is_float else a.max()
+                    a[1, :] = -0.0
+                expected = product(dtype, a, b)
+                if DTYPES[dtype].is_float:
+                    error = {"f32-fast": 2.0**-9, "fp8_e4m3-fast": k * 2.0**-13}.get(own, (k + 2) * DTYPES[ACCUMULATORS[dtype]].eps / 2)
+                    expected = want(ACCUMULATORS[dtype], a @ b, bound=np.nan_to_num(error * (np.abs(a) @ np.abs(b))) + 1e-300)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)}, {"C": expected})
+            yield p
+
+
 def batches():
     """Whole products that a kernel reads or stores in parts: a batch that ends early, results on a diagonal, another loop that stores."""
     def loops(a, stores):
@@ -323,6 +346,7 @@ def k(A: ts.Tensor["P", "M", "K", ts.f32], {head}, C: ts.Tensor["P", "M", "N", t
 def programs():
     yield from batches()
     yield from instructions()
+    yield from more_instructions()
     yield from dtypes_and_transposes()
     yield from tiles()
     yield from extremes()

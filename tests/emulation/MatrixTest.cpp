@@ -9,6 +9,7 @@
 #include "numerics/Casts.h"
 #include "tests/emulation/Emulate.h"
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -84,6 +85,8 @@ struct Product {
   Values a, b, c;
   At (*atA)(int i, int lane), (*atB)(int i, int lane), (*atC)(int i, int lane);
   int copies = 1; // of elements of A and B
+  DType sum = DType::F32;
+  double scale = 1; // of elements of A and B: FNUZ has half the value for the same bits
 };
 
 // PTX ISA 8.7, 9.7.14.5.8 "Matrix Fragments for mma.m16n8k16 with floating point type": groupID = lane >> 2,
@@ -101,6 +104,29 @@ At mmaC(int i, int lane) {
   const int groupID = lane >> 2, threadID_in_group = lane % 4;
   return {i < 2 ? groupID : groupID + 8, threadID_in_group * 2 + (i & 1)};
 }
+
+// The same of m16n8k8, m16n8k8 (tf32), m16n8k32, m8n8k16 and m8n8k4 (f64), with PTX's names.
+At mma8A(int i, int lane) { return {(lane >> 2) + (i == 0 || i == 1 ? 0 : 8), lane % 4 * 2 + (i & 1)}; }
+At mma8B(int i, int lane) { return {lane % 4 * 2 + i, lane >> 2}; }
+At tf32A(int i, int lane) {
+  const int groupID = lane >> 2, threadID_in_group = lane % 4;
+  return {i == 0 || i == 2 ? groupID : groupID + 8,
+          i == 0 || i == 1 ? threadID_in_group : threadID_in_group + 4};
+}
+At tf32B(int i, int lane) { return {i == 0 ? lane % 4 : lane % 4 + 4, lane >> 2}; }
+At mma32A(int i, int lane) {
+  const int groupID = lane >> 2, threadID_in_group = lane % 4;
+  const int row = (0 <= i && i < 4) || (8 <= i && i < 12) ? groupID : groupID + 8;
+  return {row, i < 8 ? threadID_in_group * 4 + (i & 3) : threadID_in_group * 4 + (i & 3) + 16};
+}
+At mma32B(int i, int lane) {
+  return {i < 4 ? lane % 4 * 4 + (i & 3) : lane % 4 * 4 + (i & 3) + 16, lane >> 2};
+}
+At small16A(int i, int lane) { return {lane >> 2, lane % 4 * 4 + i}; }
+At small16B(int i, int lane) { return {lane % 4 * 4 + i, lane >> 2}; }
+At small4A(int, int lane) { return {lane >> 2, lane % 4}; }
+At small4B(int, int lane) { return {lane % 4, lane >> 2}; }
+At smallC(int i, int lane) { return {lane >> 2, lane % 4 * 2 + i}; }
 
 // AMD's matrix instruction calculator (github.com/ROCm/amd_matrix_instruction_calculator) for CDNA 3, blocks
 // of 4 elements: A[i][k] is in lane i + 32 * (k / 4), element k % 4; D[i][j] in lane j + 32 * ((i / 4) % 2),
@@ -133,6 +159,30 @@ At mfma16C(int i, int lane) {
   return inverse(16, 16, i, lane,
                  [](int row, int column) { return std::pair(column + 16 * (row / 4), row % 4); });
 }
+// Blocks of 8 elements along k: A[i][k] is in lane i + 32 * (k / 8) or i + 16 * (k / 8), element k % 8.
+At mfma32x16A(int i, int lane) {
+  return inverse(32, 16, i, lane, [](int row, int k) { return std::pair(row + 32 * (k / 8), k % 8); });
+}
+At mfma32x16B(int i, int lane) {
+  return inverse(16, 32, i, lane, [](int k, int column) { return std::pair(column + 32 * (k / 8), k % 8); });
+}
+At mfma16x32A(int i, int lane) {
+  return inverse(16, 32, i, lane, [](int row, int k) { return std::pair(row + 16 * (k / 8), k % 8); });
+}
+At mfma16x32B(int i, int lane) {
+  return inverse(32, 16, i, lane, [](int k, int column) { return std::pair(column + 16 * (k / 8), k % 8); });
+}
+// f64: A[i][k] is in lane i + 16 k; D[i][j] in lane j + 16 * (i % 4), element i / 4.
+At mfmaF64A(int i, int lane) {
+  return inverse(16, 4, i, lane, [](int row, int k) { return std::pair(row + 16 * k, 0); });
+}
+At mfmaF64B(int i, int lane) {
+  return inverse(4, 16, i, lane, [](int k, int column) { return std::pair(column + 16 * k, 0); });
+}
+At mfmaF64C(int i, int lane) {
+  return inverse(16, 16, i, lane,
+                 [](int row, int column) { return std::pair(column + 16 * (row % 4), row / 4); });
+}
 // RDNA 3 ISA, 7.9: lane l and lane l + 16 hold row l of A and column l of B; D[i][j] is in lane j + 16 * (i %
 // 2), element i / 2.
 At wmmaA(int i, int lane) { return {lane % 16, i}; }
@@ -148,13 +198,28 @@ At wmmaC(int i, int lane) {
 #define WMMA(type, factor)                                                                                   \
   "%d = rocdl.wmma.f32.16x16x16." type " %a0, %b0, %c0 : (vector<16x" factor ">, vector<16x" factor          \
   ">, vector<8xf32>) -> vector<8xf32>"
+#define MMA_OF(a, b, c, shape, overflow, type, types)                                                        \
+  "%d = nvvm.mma.sync A[" a "] B[" b "] C[" c "] {" overflow "layoutA = #nvvm.mma_layout<row>, layoutB = "   \
+  "#nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<" type                                       \
+  ">, multiplicandBPtxType = #nvvm.mma_type<" type ">, shape = #nvvm.shape<" shape ">} : " types
+#define FOUR(letter) "%" letter "0, %" letter "1, %" letter "2, %" letter "3"
+#define TWO(letter) "%" letter "0, %" letter "1"
 #define MMA(type, register)                                                                                  \
-  "%d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%c0, %c1, %c2, %c3] {layoutA = "                   \
-  "#nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<" type      \
-  ">, multiplicandBPtxType = #nvvm.mma_type<" type                                                           \
-  ">, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (" register ", " register ", f32) -> "                   \
-                                                                              "!llvm.struct<(f32, f32, "     \
-                                                                              "f32, f32)>"
+  MMA_OF(FOUR("a"), TWO("b"), FOUR("c"), "m = 16, n = 8, k = 16", "", type,                                  \
+         "(" register ", " register ", f32) -> !llvm.struct<(f32, f32, f32, f32)>")
+#define MMA_I8(a, b, c, k, type, result)                                                                     \
+  MMA_OF(a, b, c, k, "intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>, ", type,                        \
+         "(i32, i32, i32) -> " result)
+#define MMA_FP8(type)                                                                                        \
+  "%d = llvm.call_intrinsic \"llvm.nvvm.mma.m16n8k32.row.col.f32." type "." type ".f32\"(" FOUR(             \
+      "a") ", " TWO("b") ", " FOUR("c") ") : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> "         \
+                                        "!llvm.struct<(f32, f32, f32, f32)>"
+#define MFMA_I8(name, factor, sums)                                                                          \
+  "%z = llvm.mlir.constant(0 : i32) : i32\n%d = rocdl.mfma.i32." name                                        \
+  " %a0, %b0, %c0, %z, %z, %z : (" factor ", " factor ", vector<" sums                                       \
+  "xi32>, i32, i32, i32) -> vector<" sums "xi32>"
+constexpr char kFourWords[] = "!llvm.struct<(i32, i32, i32, i32)>", kTwoWords[] = "!llvm.struct<(i32, i32)>",
+               kTwoDoubles[] = "!llvm.struct<(f64, f64)>";
 constexpr char kFourFloats[] = "!llvm.struct<(f32, f32, f32, f32)>";
 
 const Product kProducts[] = {
@@ -280,39 +345,340 @@ const Product kProducts[] = {
      wmmaB,
      wmmaC,
      2},
+    {"mma_m16n8k8_f16",
+     "ptx:emulated:sm_75",
+     MMA_OF(TWO("a"), "%b0", FOUR("c"), "m = 16, n = 8, k = 8", "", "f16",
+            "(vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>"),
+     kFourFloats,
+     DType::F16,
+     16,
+     8,
+     8,
+     32,
+     {2, "vector<2xf16>"},
+     {1, "vector<2xf16>"},
+     {4, "f32"},
+     mma8A,
+     mma8B,
+     mmaC},
+    {"mma_m16n8k8_tf32",
+     "ptx:emulated:sm_80",
+     MMA_OF(FOUR("a"), TWO("b"), FOUR("c"), "m = 16, n = 8, k = 8", "", "tf32",
+            "(i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>"),
+     kFourFloats,
+     DType::TF32,
+     16,
+     8,
+     8,
+     32,
+     {4, "i32"},
+     {2, "i32"},
+     {4, "f32"},
+     tf32A,
+     tf32B,
+     mmaC},
+    {"mma_m16n8k32_e4m3",
+     "ptx:emulated:sm_89",
+     MMA_FP8("e4m3"),
+     kFourFloats,
+     DType::F8E4M3,
+     16,
+     8,
+     32,
+     32,
+     {4, "i32"},
+     {2, "i32"},
+     {4, "f32"},
+     mma32A,
+     mma32B,
+     mmaC},
+    {"mma_m16n8k32_e5m2",
+     "ptx:emulated:sm_89",
+     MMA_FP8("e5m2"),
+     kFourFloats,
+     DType::F8E5M2,
+     16,
+     8,
+     32,
+     32,
+     {4, "i32"},
+     {2, "i32"},
+     {4, "f32"},
+     mma32A,
+     mma32B,
+     mmaC},
+    {"mma_m16n8k32_s8",
+     "ptx:emulated:sm_80",
+     MMA_I8(FOUR("a"), TWO("b"), FOUR("c"), "m = 16, n = 8, k = 32", "s8",
+            "!llvm.struct<(i32, i32, i32, i32)>"),
+     kFourWords,
+     DType::I8,
+     16,
+     8,
+     32,
+     32,
+     {4, "i32"},
+     {2, "i32"},
+     {4, "i32"},
+     mma32A,
+     mma32B,
+     mmaC,
+     1,
+     DType::I32},
+    {"mma_m8n8k16_s8",
+     "ptx:emulated:sm_75",
+     MMA_I8("%a0", "%b0", TWO("c"), "m = 8, n = 8, k = 16", "s8", "!llvm.struct<(i32, i32)>"),
+     kTwoWords,
+     DType::I8,
+     8,
+     8,
+     16,
+     32,
+     {1, "i32"},
+     {1, "i32"},
+     {2, "i32"},
+     small16A,
+     small16B,
+     smallC,
+     1,
+     DType::I32},
+    {"wmma_16x16x16_s8",
+     "rocm:emulated:gfx1100",
+     "%d = rocdl.wmma.i32.16x16x16.iu8 %a0, %b0, %c0 {signA = true, signB = true} : (vector<4xi32>, "
+     "vector<4xi32>, vector<8xi32>) -> vector<8xi32>",
+     "",
+     DType::I8,
+     16,
+     16,
+     16,
+     32,
+     {1, "vector<4xi32>"},
+     {1, "vector<4xi32>"},
+     {1, "vector<8xi32>"},
+     wmmaA,
+     wmmaB,
+     wmmaC,
+     2,
+     DType::I32},
+    {"mma_m16n8k32_u8",
+     "ptx:emulated:sm_80",
+     MMA_I8(FOUR("a"), TWO("b"), FOUR("c"), "m = 16, n = 8, k = 32", "u8",
+            "!llvm.struct<(i32, i32, i32, i32)>"),
+     kFourWords,
+     DType::U8,
+     16,
+     8,
+     32,
+     32,
+     {4, "i32"},
+     {2, "i32"},
+     {4, "i32"},
+     mma32A,
+     mma32B,
+     mmaC,
+     1,
+     DType::I32},
+    {"mma_m8n8k16_u8",
+     "ptx:emulated:sm_75",
+     MMA_I8("%a0", "%b0", TWO("c"), "m = 8, n = 8, k = 16", "u8", "!llvm.struct<(i32, i32)>"),
+     kTwoWords,
+     DType::U8,
+     8,
+     8,
+     16,
+     32,
+     {1, "i32"},
+     {1, "i32"},
+     {2, "i32"},
+     small16A,
+     small16B,
+     smallC,
+     1,
+     DType::I32},
+    {"wmma_16x16x16_u8",
+     "rocm:emulated:gfx1100",
+     "%d = rocdl.wmma.i32.16x16x16.iu8 %a0, %b0, %c0 {signA = false, signB = false} : (vector<4xi32>, "
+     "vector<4xi32>, vector<8xi32>) -> vector<8xi32>",
+     "",
+     DType::U8,
+     16,
+     16,
+     16,
+     32,
+     {1, "vector<4xi32>"},
+     {1, "vector<4xi32>"},
+     {1, "vector<8xi32>"},
+     wmmaA,
+     wmmaB,
+     wmmaC,
+     2,
+     DType::I32},
+    {"mma_m8n8k4_f64",
+     "ptx:emulated:sm_80",
+     MMA_OF("%a0", "%b0", TWO("c"), "m = 8, n = 8, k = 4", "", "f64",
+            "(f64, f64, f64) -> !llvm.struct<(f64, f64)>"),
+     kTwoDoubles,
+     DType::F64,
+     8,
+     8,
+     4,
+     32,
+     {1, "f64"},
+     {1, "f64"},
+     {2, "f64"},
+     small4A,
+     small4B,
+     smallC,
+     1,
+     DType::F64},
+    {"mfma_32x32x8i8",
+     "rocm:emulated:gfx90a",
+     MFMA_I8("32x32x8i8", "i32", "16"),
+     "",
+     DType::I8,
+     32,
+     32,
+     8,
+     64,
+     {1, "i32"},
+     {1, "i32"},
+     {1, "vector<16xi32>"},
+     mfma32A,
+     mfma32B,
+     mfma32C,
+     1,
+     DType::I32},
+    {"mfma_16x16x16i8",
+     "rocm:emulated:gfx90a",
+     MFMA_I8("16x16x16i8", "i32", "4"),
+     "",
+     DType::I8,
+     16,
+     16,
+     16,
+     64,
+     {1, "i32"},
+     {1, "i32"},
+     {1, "vector<4xi32>"},
+     mfma16A,
+     mfma16B,
+     mfma16C,
+     1,
+     DType::I32},
+    {"mfma_32x32x16_i8",
+     "rocm:emulated:gfx942",
+     MFMA_I8("32x32x16.i8", "i64", "16"),
+     "",
+     DType::I8,
+     32,
+     32,
+     16,
+     64,
+     {1, "i64"},
+     {1, "i64"},
+     {1, "vector<16xi32>"},
+     mfma32x16A,
+     mfma32x16B,
+     mfma32C,
+     1,
+     DType::I32},
+    {"mfma_16x16x32_i8",
+     "rocm:emulated:gfx942",
+     MFMA_I8("16x16x32.i8", "i64", "4"),
+     "",
+     DType::I8,
+     16,
+     16,
+     32,
+     64,
+     {1, "i64"},
+     {1, "i64"},
+     {1, "vector<4xi32>"},
+     mfma16x32A,
+     mfma16x32B,
+     mfma16C,
+     1,
+     DType::I32},
+    {"mfma_16x16x32_fp8",
+     "rocm:emulated:gfx942",
+     "%z = llvm.mlir.constant(0 : i32) : i32\n%d = rocdl.mfma.f32.16x16x32.fp8.fp8 %a0, %b0, %c0, %z, %z, %z "
+     ": (i64, i64, vector<4xf32>, i32, i32, i32) -> vector<4xf32>",
+     "",
+     DType::F8E4M3,
+     16,
+     16,
+     32,
+     64,
+     {1, "i64"},
+     {1, "i64"},
+     {1, "vector<4xf32>"},
+     mfma16x32A,
+     mfma16x32B,
+     mfma16C,
+     1,
+     DType::F32,
+     0.5},
+    {"mfma_16x16x4_f64",
+     "rocm:emulated:gfx942",
+     "%z = llvm.mlir.constant(0 : i32) : i32\n%d = rocdl.mfma.f64.16x16x4f64 %a0, %b0, %c0, %z, %z, %z : "
+     "(f64, f64, vector<4xf64>, i32, i32, i32) -> vector<4xf64>",
+     "",
+     DType::F64,
+     16,
+     16,
+     4,
+     64,
+     {1, "f64"},
+     {1, "f64"},
+     {1, "vector<4xf64>"},
+     mfmaF64A,
+     mfmaF64B,
+     mfmaF64C,
+     1,
+     DType::F64},
 };
 
 class Products : public testing::TestWithParam<Product> {};
 
 TEST_P(Products, EqualTheDefinition) {
   const Product &p = GetParam();
-  const int wordsA = p.m * p.k * p.copies / p.lanes / 2, wordsB = p.k * p.n * p.copies / p.lanes / 2,
-            wordsC = p.m * p.n / p.lanes;
+  const int countA = p.m * p.k * p.copies / p.lanes, countB = p.k * p.n * p.copies / p.lanes,
+            countC = p.m * p.n / p.lanes;
+  auto wordsOf = [](int count, DType dtype) { return count * info(dtype).storageBytes / 4; };
+  const int wordsA = wordsOf(countA, p.dtype), wordsB = wordsOf(countB, p.dtype),
+            wordsC = wordsOf(countC, p.sum);
   const int wordsOfLane = wordsA + wordsB + wordsC;
 
   std::minstd_rand random(11);
   std::normal_distribution<double> normal;
+  auto valueOf = [](uint32_t bits, DType dtype) -> int64_t { // all of its values
+    return dtype == DType::I8   ? int8_t(bits >> 8)
+           : dtype == DType::U8 ? uint8_t(bits >> 8)
+                                : int32_t(bits << 1);
+  };
   auto matrix = [&](int rows, int columns, DType dtype) {
     std::vector<std::vector<double>> out(rows, std::vector<double>(columns));
     for (auto &row : out)
       for (double &v : row)
-        v = toDouble(fromDouble(normal(random), dtype), dtype);
+        v = isFloat(dtype) ? toDouble(fromDouble(normal(random), dtype), dtype) + 0.0 // no -0
+                           : double(valueOf(random(), dtype));
     return out;
   };
-  const auto a = matrix(p.m, p.k, p.dtype), b = matrix(p.k, p.n, p.dtype), c = matrix(p.m, p.n, DType::F32);
+  const auto a = matrix(p.m, p.k, p.dtype), b = matrix(p.k, p.n, p.dtype), c = matrix(p.m, p.n, p.sum);
   std::vector<uint32_t> words(p.lanes * wordsOfLane);
   for (int lane = 0; lane < p.lanes; ++lane) {
     auto *at = reinterpret_cast<char *>(words.data() + lane * wordsOfLane);
     auto put = [&](const auto &from, At (*position)(int, int), int count, DType dtype) {
       for (int i = 0; i < count; ++i) {
         const auto [row, column] = position(i, lane);
-        storeBits(at, dtype, fromDouble(from[row][column], dtype));
-        at += dtype == DType::F32 ? 4 : 2;
+        const double value = from[row][column];
+        storeBits(at, dtype, isFloat(dtype) ? fromDouble(value, dtype) : uint64_t(int64_t(value)));
+        at += info(dtype).storageBytes;
       }
     };
-    put(a, p.atA, wordsA * 2, p.dtype);
-    put(b, p.atB, wordsB * 2, p.dtype);
-    put(c, p.atC, wordsC, DType::F32);
+    put(a, p.atA, countA, p.dtype);
+    put(b, p.atB, countB, p.dtype);
+    put(c, p.atC, countC, p.sum);
   }
 
   std::string body = "%per = llvm.mlir.constant(" + std::to_string(wordsOfLane) +
@@ -345,19 +711,49 @@ TEST_P(Products, EqualTheDefinition) {
   ASSERT_EQ(words.size(), size_t(p.lanes * wordsOfLane));
 
   for (int lane = 0; lane < p.lanes; ++lane)
-    for (int i = 0; i < wordsC; ++i) {
+    for (int i = 0; i < countC; ++i) {
       const auto [row, column] = p.atC(i, lane);
       double sum = c[row][column], magnitude = std::abs(sum);
-      for (int k = 0; k < p.k; ++k)
-        sum += a[row][k] * b[k][column], magnitude += std::abs(a[row][k] * b[k][column]);
-      float found;
-      std::memcpy(&found, &words[lane * wordsOfLane + wordsA + wordsB + i], sizeof found);
-      EXPECT_NEAR(found, sum, magnitude * 0x1p-24) << row << ", " << column;
+      for (int k = 0; k < p.k; ++k) {
+        const double product = p.scale * a[row][k] * p.scale * b[k][column];
+        sum += product, magnitude += std::abs(product);
+      }
+      const char *at = reinterpret_cast<const char *>(&words[lane * wordsOfLane + wordsA + wordsB]) +
+                       i * info(p.sum).storageBytes;
+      const uint64_t bits = loadBits(at, p.sum);
+      if (p.sum == DType::I32) // wraps
+        EXPECT_EQ(uint32_t(bits), uint32_t(int64_t(sum))) << row << ", " << column;
+      else
+        EXPECT_NEAR(toDouble(bits, p.sum), sum, magnitude * (p.sum == DType::F64 ? 0x1p-50 : 0x1p-24))
+            << row << ", " << column;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Instructions, Products, testing::ValuesIn(kProducts),
                          [](const auto &info) { return std::string(info.param.name); });
+
+/// AMD CDNA 3 ISA, FNUZ: the bits of -0 are the only NaN, and those of OCP's NaNs are +-240.
+TEST(Mfma, OfFnuzHasOneNan) {
+  auto product = [](uint64_t bits) {
+    const std::string body = R"(
+%z = llvm.mlir.constant(0 : i32) : i32
+%one = llvm.mlir.constant(4629771061636907072 : i64) : i64
+%a = llvm.mlir.constant()" + std::to_string(bits) +
+                             R"( : i64) : i64
+%c = llvm.mlir.constant(dense<0.0> : vector<4xf32>) : vector<4xf32>
+%d = rocdl.mfma.f32.16x16x32.fp8.fp8 %a, %one, %c, %z, %z, %z : (i64, i64, vector<4xf32>, i32, i32, i32) -> vector<4xf32>
+%first = llvm.extractelement %d[%z : i32] : vector<4xf32>
+%own = llvm.getelementptr %x[%lane] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+llvm.store %first, %own {alignment = 4 : i64} : f32, !llvm.ptr<1>
+)"; // 0x40 is 1
+    return std::bit_cast<float>(run("rocm:emulated:gfx942", 64, body, std::vector<uint32_t>(64))[0]);
+  };
+  EXPECT_TRUE(std::isnan(product(0x80)));
+  EXPECT_EQ(product(0x00), 0);
+  EXPECT_EQ(product(0x7f), 4 * 240); // in each of the four groups of lanes
+  EXPECT_EQ(product(0xff), -4 * 240);
+  EXPECT_EQ(product(0x01), 4 * 0x1p-10);
+}
 
 /// Lanes 16 to 31 of a wave hold the elements of lanes 0 to 15.
 TEST(Wmma, HalvesThatDifferAreFound) {

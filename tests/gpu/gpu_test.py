@@ -16,11 +16,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 TARGETS = ("ptx:sm_80", "ptx:sm_90", "ptx:sm_90a", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100", "levelzero:pvc")
+# Their code differs little from that of the targets above.
+MORE_TARGETS = ("ptx:sm_75", "ptx:sm_86", "ptx:sm_89", "ptx:sm_100a", "ptx:sm_120", "levelzero:acm-g10")
 # Dims that a sample's kernel wants to know at compile time.
 DIMS = {"cholesky": {"N": 48}, "fft": {"N": 256}, "flash_attention": {"D": 64}, "gpt2_block": {"K": 64}, "lstm": {"H": 64},
         "paged_decode": {"G": 4, "T": 16, "D": 64}, "transformer": {"K": 64}}
 # These are compiled for all targets, the other samples for one, because each object takes a second.
 FOR_ALL_TARGETS = {"flash_attention", "gemm", "gemm_loops", "histogram", "layer_norm", "mlp", "saxpy", "softmax", "transformer"}
+FOR_MORE_TARGETS = {"flash_attention", "gemm"}
 KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 # By device: the instructions that gemm executes for 128 x 128 x 96 multiply-adds.
@@ -111,7 +114,8 @@ class Gpu(unittest.TestCase):
         self.assertGreaterEqual(len(found), 5, "the samples' kernels are not found")
         self.assertTrue(any(name != first for _, name, first in found), "the samples' graph functions are not found")
         for path, name, first in found:
-            for target in TARGETS if path.parent.name in FOR_ALL_TARGETS else ("rocm:gfx90a",):
+            targets = TARGETS if path.parent.name in FOR_ALL_TARGETS else ("rocm:gfx90a",)
+            for target in targets + (MORE_TARGETS if path.parent.name in FOR_MORE_TARGETS else ()):
                 kind, arch = target.split(":")
                 with self.subTest(kernel=name, target=target):
                     getattr(self, f"check_{kind}")(self.compile(path, name, target, "object"), first, arch)
@@ -144,6 +148,40 @@ class Gpu(unittest.TestCase):
                 self.assertEqual(tuple(map(int, counted.search(text).groups())), (instructions, 128 * 128 * 96, 0), text)
                 if device.startswith("ptx"):  # 24 steps of k of 4 warps, each with 2 x 4 and 4 x 2 matrices; the buffers are swizzled
                     self.assertRegex(text, r"loaded 1536 matrices with 0 bank conflicts")
+
+    def test_products_of_other_dtypes(self):
+        """One instruction of each dtype and vendor, in code that the vendor's assembler takes, and no multiply-adds."""
+        source = self.folder / "product.py"
+        for target, dtype, sums, instruction in (
+                ("ptx:sm_75", "f16", "f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"),
+                ("ptx:sm_75", "u8", "i32", "mma.sync.aligned.m8n8k16.row.col.s32.u8.u8.s32"),
+                ("ptx:sm_80", "i8", "i32", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32"),
+                ("ptx:sm_80", "f32", "f32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+                ("ptx:sm_80", "f64", "f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"),
+                ("ptx:sm_89", "fp8_e4m3", "f32", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+                ("ptx:sm_120", "fp8_e5m2", "f32", "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32"),
+                ("rocm:gfx90a", "i8", "i32", "v_mfma_i32_32x32x8i8"), ("rocm:gfx90a", "f64", "f64", "v_mfma_f64_16x16x4f64"),
+                ("rocm:gfx942", "i8", "i32", "v_mfma_i32_32x32x16_i8"), ("rocm:gfx942", "fp8_e4m3", "f32", "v_mfma_f32_16x16x32_fp8_fp8"),
+                ("rocm:gfx1100", "u8", "i32", "v_wmma_i32_16x16x16_iu8")):
+            with self.subTest(target=target, dtype=dtype):
+                source.write_text(f"""import tessera as ts
+
+@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["N", "K", ts.{dtype}], C: ts.Tensor["M", "N", ts.{sums}]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((64, 64), ts.{sums})
+            for k in ts.tile.range(0, K, 32):
+                acc = ts.tile.mma(A[m:m+64, k:k+32], B[n:n+64, k:k+32].T, acc)
+            C[m:m+64, n:n+64] = acc
+""")
+                asm = self.folder / "product.s"
+                self.run_tool(TSR, "compile", source, "--target", target, "--numerics", "fast", "--emit", "asm", "-o", asm)
+                text = asm.read_text()
+                self.assertIn(instruction, text)
+                self.assertNotRegex(text, r"\bfma\.rn\.f|\bmad\.lo\.s32|\bv_fmac?_f64|\bv_mad_u32", "a product by multiply-adds")
+                if target.startswith("ptx") and (ptxas := tool("ptxas", "NVIDIA's CUDA toolkit")):
+                    self.run_tool(ptxas, f"-arch={target[4:]}", "-o", self.folder / "cubin", asm)
 
     def test_names_are_free(self):
         """Kernels called like the vendors' functions, the linker's symbols and shared memory."""

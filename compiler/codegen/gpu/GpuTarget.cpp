@@ -44,6 +44,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.shuffles = vendor.hasShuffles();
   for (const MatrixProduct &product : architecture.products)
     if (!product.instruction.empty()) capabilities_.matrixInstructions.push_back(product);
+  capabilities_.unusedInstructions = architecture.unusedProducts;
 }
 
 const codegen::TargetBackend &GpuTarget::backend() const { return vendor_; }
@@ -69,7 +70,8 @@ std::optional<std::array<int64_t, 3>> GpuTarget::productTile(const codegen::Tile
 }
 
 SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request) const {
-  // Factors that are copied ahead of a matrix instruction: a warp has 64 x 32 sums of 128 x 128.
+  // Factors that are copied ahead of a matrix instruction: a warp has 64 x 32 sums of 128 x 128, and a row of
+  // A has 64 bytes.
   const bool isCopiedAhead = architecture_.copiesAsync && request.product &&
                              architecture_.multiplies(tessera::name(*request.product));
   switch (request.kind) {
@@ -77,7 +79,7 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     if (auto tile = productTile(request)) return SmallVector<int64_t>(tile->begin(), tile->end());
     if (isCopiedAhead)
       return {codegen::coverExtent(request.rows, 64, 128), codegen::coverExtent(request.columns, 64, 128),
-              32};
+              64 / info(*request.product).storageBytes};
     return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
   case schedule::GroupKind::Attention:
     if (isCopiedAhead) return {64, 64};

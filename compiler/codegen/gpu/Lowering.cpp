@@ -69,6 +69,16 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
                        return row && row->readsShared() ? WalkResult::interrupt() : WalkResult::advance();
                      })
                      .wasInterrupted();
+  if (!hasWord(target_.dtypes, "f64")) {
+    const auto found = kernel_.walk([&](Operation *op) {
+      if (llvm::none_of(op->getResultTypes(), [](Type t) { return getElementTypeOrSelf(t).isF64(); }))
+        return WalkResult::advance();
+      op->emitError() << "f64 is not implemented on " << backend_ << ":" << target_.name
+                      << ", which has no instructions for it (TSR_UNIMPLEMENTED)";
+      return WalkResult::interrupt();
+    });
+    if (found.wasInterrupted()) return failure();
+  }
   planMemory();
   hasCopies_ = target_.copiesAsync &&
                kernel_.walk([](tile::CpAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();

@@ -6,6 +6,7 @@
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -152,12 +153,14 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   const bool isHeld = tile::isInRegisters(op.getA()); // A
   Place b = operand(op.getB());
-  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
+  DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
+  if (dtype == DType::F32) dtype = DType::TF32; // to which the instruction's operands are rounded
   std::string known;
-  bool isKnown = false;
+  bool isKnown = false, addsShort = false;
   for (const MatrixProduct &row : target_.products) {
     if (row.instruction.empty()) break;
-    isKnown |= row.instruction == f.name && hasWord(row.dtypes, name(dtype));
+    if (row.instruction == f.name && hasWord(row.dtypes, name(dtype)))
+      isKnown = true, addsShort = row.addsShort;
     known += llvm::formatv("{0}{1} of {2}", known.empty() ? "" : ", ", row.instruction, row.dtypes);
   }
   if (!isKnown)
@@ -183,6 +186,14 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x;
   };
 
+  const bool isPromoted = addsShort && !permitsOf(kernel_).value_or(NumericsPermissions()).reducedMultiply;
+  auto multiply = [&](Value x, Value y, ValueRange c) {
+    if (!isPromoted) return vendor_.emitProduct(b_, f, dtype, x, y, c);
+    Vec<Value> all = vendor_.emitProduct(b_, f, dtype, x, y, Vec<Value>(c.size(), zeroOf(c[0].getType())));
+    for (auto [product, sum] : llvm::zip(all, c))
+      product = arith::AddFOp::create(b_, sum, product);
+    return all;
+  };
   const int64_t sumsOfOne = f.layout(layout::Operand::C).registers();
   Vec<Value> before = elementsOf(op.getAcc());
   auto step = [&](Value k, ValueRange carried, llvm::function_ref<Value(int64_t row)> leftOf) {
@@ -193,7 +204,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
       Value r = right.load(k, plus(firstColumn, j * plan.columns));
       for (int64_t i = 0; i < plan.down; ++i) {
         auto c = MutableArrayRef(next).slice(plan.firstRegister(i, j), sumsOfOne);
-        llvm::copy(vendor_.emitProduct(b_, f, dtype, lefts[i], r, ValueRange(c)), c.begin());
+        llvm::copy(multiply(lefts[i], r, ValueRange(c)), c.begin());
       }
     }
     return next;

@@ -169,6 +169,7 @@ static LogicalResult verifyLayouts(MmaOp op, std::optional<DType> operands, std:
       return op.emitOpError() << "has layouts but no fragment with an instruction";
     return success();
   }
+  if (operands == DType::F32) operands = DType::TF32; // the instruction rounds them
   if (!operands || !row->multiplies(*operands) || parseDType(row->accumulator) != sum)
     return op.emitOpError() << "of " << op.getA().getType() << " into " << op.getAcc().getType()
                             << " is not what " << row->name << " does: it multiplies " << row->dtypes

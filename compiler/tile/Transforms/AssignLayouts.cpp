@@ -29,9 +29,9 @@ using namespace tessera::tile;
 
 namespace {
 
-/// Sums of a lane: half of the registers that a lane of an NVIDIA GPU can have. With more, they would be
-/// spilled to memory, and the code, which is unrolled, takes long to compile.
-constexpr int64_t kMostSums = 128;
+/// Registers for the sums of a lane: half of those that a lane of an NVIDIA GPU can have. With more, they
+/// would be spilled to memory, and the code, which is unrolled, takes long to compile.
+constexpr int64_t kMostRegisters = 128;
 
 class AssignLayouts : public impl::TileAssignLayoutsBase<AssignLayouts> {
 public:
@@ -44,6 +44,7 @@ private:
   };
   SmallVector<Row> rows_;
   std::set<std::string> fallbacks_;
+  bool roundsToTf32_ = false; // f32 operands may be
 
   LogicalResult initialize(MLIRContext *context) override {
     for (const std::string &text : instructions) {
@@ -69,7 +70,9 @@ private:
   }
 
   void runOnOperation() override {
-    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
+    const NumericsPermissions permits = permitsOf(getOperation()).value_or(NumericsPermissions());
+    if (permits.fixedReductions) return;
+    roundsToTf32_ = permits.reducedMultiply;
     SmallVector<MmaOp> products;
     getOperation()->walk([&](MmaOp mma) {
       if (!mma.getFragment()) products.push_back(mma);
@@ -84,16 +87,23 @@ private:
   void legalize(MmaOp mma) {
     const std::optional<DType> own = dtypeOfOperand(mma);
     if (!own) return;
+    const std::optional<DType> sum = dtypeOfMemory(getElementTypeOrSelf(mma.getResult()));
     SmallVector<std::tuple<bool, int, size_t, DType>> candidates; // its own first, then narrow ones
     for (const Row &row : rows_)
-      for (DType dtype : row.dtypes)
-        if (holds(dtype, *own))
+      for (DType dtype : parseDType(row.fragment->accumulator) == sum ? row.dtypes : SmallVector<DType>())
+        if (holds(dtype, *own) || (roundsToTf32_ && *own == DType::F32 && dtype == DType::TF32))
           candidates.emplace_back(dtype != *own, info(dtype).bits, candidates.size(), dtype);
     llvm::sort(candidates);
     for (const auto &candidate : candidates) {
       const DType dtype = std::get<DType>(candidate);
       if (FragmentAttr fragment = choose(mma, dtype)) {
-        if (dtype != *own) widen(mma, *own, dtype);
+        if (own == DType::F32) // which the instruction takes from operands of f32
+          fallbacks_.insert(backend + ": mma of f32 multiplies in tf32");
+        else if (dtype != *own)
+          widen(mma, *own, dtype);
+        if (!unused.empty())
+          fallbacks_.insert(llvm::formatv("{0}: mma of {1} uses {2}, not {3}", backend, name(*own),
+                                          fragment.getRow()->name, unused.getValue()));
         return assign(mma, fragment);
       }
     }
@@ -135,12 +145,13 @@ private:
   FragmentAttr choose(MmaOp mma, DType dtype) {
     auto result = tileType(mma.getResult());
     const std::array<int64_t, 3> mnk = extentsOf(mma);
+    const std::optional<DType> sum = dtypeOfMemory(result.getElementType());
     const bool leads = leadsToFactor(mma.getResult()), follows = comesFromSums(mma.getA());
     for (const auto &[row, dtypes] : rows_) {
       const int64_t warps = warpsFor(*row);
-      if (!llvm::is_contained(dtypes, dtype) ||
-          parseDType(row->accumulator) != dtypeOfMemory(result.getElementType()) ||
-          mnk[0] * mnk[1] > kMostSums * warps * row->layout(layout::Operand::C).lanes() ||
+      if (!llvm::is_contained(dtypes, dtype) || parseDType(row->accumulator) != sum ||
+          mnk[0] * mnk[1] * info(*sum).bits / 32 >
+              kMostRegisters * warps * row->layout(layout::Operand::C).lanes() ||
           (follows && row->readsShared()))
         continue;
       FragmentAttr best;

@@ -16,6 +16,7 @@
 // Every such change of arithmetic is recorded as a fallback of the kernel (decisions D4, D13). Storage and
 // the values of casts never change.
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -53,6 +54,7 @@ public:
 private:
   std::set<std::string> fallbacks_;
   SmallVector<DType> products_;
+  bool mayReduce_ = false; // f32 operands of products to tf32
 
   LogicalResult initialize(MLIRContext *context) override {
     for (const std::string &product : products) {
@@ -66,6 +68,7 @@ private:
 
   void runOnOperation() override {
     fallbacks_.clear();
+    mayReduce_ = permitsOf(getOperation()).value_or(NumericsPermissions()).reducedMultiply;
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops) {
@@ -145,6 +148,9 @@ private:
       from = mma.getIsUnsigned() ? DType::U8
                                  : dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(v));
       to = factorOf(*from);
+      if (mayReduce_ && from == DType::F32 && !isInstruction) // those for f32 are of tf32
+        fallback("numerics " + profileOf(getOperation()) +
+                 " has no effect on products, which are not rounded to tf32");
       if (isInstruction) { // it reads its operands where they are
         if (!buffer && !inMemory(v) && !isInRegisters(v))
           v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());

@@ -81,8 +81,9 @@ def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::Kernel
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp"> {
   let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
   let description = [{
-    A product gets the first of the target's instructions that multiplies its dtype, into f32, and divides its tile among
-    the warps, with at most 128 sums for a lane. If no instruction multiplies the dtype, the operands are cast to the narrowest dtype that has
+    A product gets the first of the target's instructions that multiplies its dtype, into the dtype of its sums, and divides its tile among
+    the warps, with at most 128 registers of a lane for the sums. Operands of f32 are multiplied as tf32 in profiles that permit
+    `reduced_multiply`. If no instruction multiplies the dtype, the operands are cast to the narrowest dtype that has
     all of its values and an instruction. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
     `tile.convert` connects them with tiles in memory. Operands stay in memory. `fallbacks` lists the casts, and products whose dtype has an
     instruction that does not divide the tile. Sums of a profile with fixed reductions
@@ -92,6 +93,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
     ListOption<"instructions", "instructions", "std::string",
                "the target's, by their names in docs/layouts.md, preferred first; NAME:DTYPE:... only for these dtypes">,
+    Option<"unused", "unused", "std::string", "\"\"", "faster instructions of the target, which products do not use">,
     Option<"warps", "warps", "int64_t", "0", "that share a program">,
   ];
 }
@@ -156,7 +158,8 @@ def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::Kern
   let description = [{
     bf16, f16, fp8, fp6 and fp4 compute in f32 and round after every operation. The operands of a product stay as they
     are if the target multiplies their dtype. Else they are widened to the narrowest dtype that it multiplies and that has
-    all their values, which may be f32 or i32. Each change is recorded in the kernel's `fallbacks`.
+    all their values, which may be f32 or i32. Each change is recorded in the kernel's `fallbacks`, and each product of f32 that
+    is not rounded to tf32 although the profile permits it.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,

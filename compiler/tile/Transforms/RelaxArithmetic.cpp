@@ -48,7 +48,7 @@ private:
       if (auto divide = dyn_cast<arith::DivFOp>(op)) divisions.push_back(divide);
       hasFunctions |= isFunction(op);
       if (auto product = dyn_cast<MmaOp>(op))
-        hasProducts |= tileType(product.getResult()).getElementType().isF32();
+        hasProducts |= getElementTypeOrSelf(product.getA().getType()).isF32();
       if (auto reduce = dyn_cast<ReduceOp>(op))
         isRelaxed |= isa<FloatType>(tileType(reduce.getInput()).getElementType());
       if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp>(op)) return;
@@ -64,9 +64,8 @@ private:
     std::set<std::string> lines;
     if (permits.approximate && hasFunctions)
       lines.insert(profile + " has no effect on functions, which keep their error");
-    if (permits.reducedMultiply && hasProducts)
-      lines.insert(profile + " has no effect on products, which are not rounded to tf32");
-    if (lines.empty() && !isRelaxed)
+    const bool isReduced = permits.reducedMultiply && hasProducts; // tile-legalize-numerics reports it
+    if (lines.empty() && !isRelaxed && !isReduced)
       lines.insert(profile + " has no effect: no float is added, multiplied or divided");
     addFallbacks(getOperation(), lines);
   }

@@ -70,3 +70,16 @@ tile.kernel @turned(%x: !tile.view<8x8xf32>, %o: !tile.view<8x8xf32>) grid [] at
   tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
   tile.return
 }
+
+// A profile may let products round their factors to tf32; where none does, that is reported.
+// CHECK-LABEL: tile.kernel @reduced
+// CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on products, which are not rounded to tf32"]
+tile.kernel @reduced(%x: !tile.view<8x8xf32>) grid [] attributes {numerics = "fast", params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "8"], access = readwrite>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %x[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %p = tile.mma %t, %t, %z : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %p, %x[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}

@@ -10,6 +10,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "plugins/ptx/Architectures.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/TargetSelect.h"
 #include <regex>
 
@@ -39,6 +40,25 @@ std::string withoutShortNegations(const std::string &text) {
   return out.append(from, text.end());
 }
 
+/// A lane's elements of a factor in the registers of mma: words of as many elements as fit, pairs of f16,
+/// single f64. f32 is rounded to tf32.
+SmallVector<Value> registersOf(ImplicitLocOpBuilder &b, DType dtype, Value factor) {
+  auto type = cast<VectorType>(factor.getType());
+  if (dtype != DType::F64 && dtype != DType::TF32) {
+    const int64_t words = type.getDimSize(0) * type.getElementTypeBitWidth() / 32;
+    factor = vector::BitCastOp::create(b, VectorType::get({words}, b.getI32Type()), factor);
+  }
+  SmallVector<Value> all;
+  for (int64_t i = 0; i < cast<VectorType>(factor.getType()).getDimSize(0); ++i) {
+    Value one = vector::ExtractOp::create(b, factor, i);
+    if (dtype == DType::F16) one = LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()), one);
+    if (dtype == DType::TF32)
+      one = NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), one, NVVM::FPRoundingMode::RNA);
+    all.push_back(one);
+  }
+  return all;
+}
+
 class Ptx final : public gpu::Vendor {
 public:
   StringRef name() const override { return "ptx"; }
@@ -60,28 +80,33 @@ public:
 
   SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
                                  Value y, ValueRange c) const override {
-    // Pairs of elements: words of bf16, vectors of f16.
-    auto pairs = [&](Value v) {
-      const int64_t count = cast<VectorType>(v.getType()).getDimSize(0) / 2;
-      Value words = vector::BitCastOp::create(b, VectorType::get({count}, b.getI32Type()), v);
-      SmallVector<Value> all;
-      for (int64_t i = 0; i < count; ++i) {
-        Value word = vector::ExtractOp::create(b, words, i);
-        all.push_back(
-            dtype == DType::BF16
-                ? word
-                : LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()), word).getResult());
-      }
-      return all;
-    };
-    const auto kind = dtype == DType::BF16 ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
-    SmallVector<Type> sums(c.getTypes());
-    Value result =
-        NVVM::MmaOp::create(b, LLVM::LLVMStructType::getLiteral(b.getContext(), sums), pairs(x), pairs(y), c,
-                            ArrayRef<int64_t>{f.m, f.n, f.k}, std::nullopt, std::nullopt,
-                            std::array{kind, kind}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    const SmallVector<Value> left = registersOf(b, dtype, x), right = registersOf(b, dtype, y);
+    Type type = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(c.getTypes()));
+    Value result;
+    if (dtype == DType::F8E4M3 || dtype == DType::F8E5M2) { // NVVM has no operation for it
+      const StringRef factor = dtype == DType::F8E4M3 ? "e4m3" : "e5m2";
+      SmallVector<Value> operands = left;
+      llvm::append_range(operands, right);
+      llvm::append_range(operands, c);
+      const std::string name = ("llvm.nvvm.mma.m16n8k32.row.col.f32." + factor + "." + factor + ".f32").str();
+      result = LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+    } else {
+      using Types = NVVM::MMATypes;
+      const auto kind = llvm::StringSwitch<Types>(tessera::name(dtype))
+                            .Case("f64", Types::f64)
+                            .Case("tf32", Types::tf32)
+                            .Case("bf16", Types::bf16)
+                            .Case("i8", Types::s8)
+                            .Case("u8", Types::u8)
+                            .Default(Types::f16);
+      const bool isInteger = dtype == DType::I8 || dtype == DType::U8;
+      result =
+          NVVM::MmaOp::create(b, type, left, right, c, ArrayRef<int64_t>{f.m, f.n, f.k}, std::nullopt,
+                              isInteger ? std::optional(NVVM::MMAIntOverflow::wrapped) : std::nullopt,
+                              std::array{kind, kind}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    }
     SmallVector<Value> elements;
-    for (int64_t i = 0; i < int64_t(sums.size()); ++i)
+    for (int64_t i = 0; i < int64_t(c.size()); ++i)
       elements.push_back(LLVM::ExtractValueOp::create(b, result, i));
     return elements;
   }

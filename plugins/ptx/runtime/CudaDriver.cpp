@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kLogBytes = 8192;
 
 /// The oldest driver that reads the PTX of an architecture ("+ptx84"). PTX ISA 8.0 to 8.5 came with CUDA 12.0
-/// to 12.5 (PTX ISA reference, release notes).
+/// to 12.5, 8.6 and 8.7 with 12.7 and 12.8 (PTX ISA reference, release notes).
 constexpr int driverFor(const GpuArchitecture &row) {
   int version = 0;
   forEachWord(row.features, [&](std::string_view word) {
@@ -17,10 +17,10 @@ constexpr int driverFor(const GpuArchitecture &row) {
         version = version * 10 + (digit - '0');
     return version == 0;
   });
-  return 12000 + (version - 80) * 10;
+  return 12000 + (version - (version > 85 ? 79 : 80)) * 10;
 }
 static_assert(std::ranges::all_of(kArchitectures, [](const GpuArchitecture &row) {
-  return driverFor(row) >= 12000 && driverFor(row) <= 12050;
+  return driverFor(row) >= 12000 && driverFor(row) <= 12080;
 }));
 
 CudaAddress address(const void *p) { return reinterpret_cast<CudaAddress>(p); }

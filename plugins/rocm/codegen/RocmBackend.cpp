@@ -7,6 +7,7 @@
 #include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "plugins/rocm/Architectures.h"
@@ -39,6 +40,24 @@ struct GridSize {
   }
 };
 
+/// fp8_e4m3 as OCP defines it, in words (a vector of i32), to the FNUZ numbers of CDNA 3 with the same bits.
+/// There a NaN has the bits of -0, and -0 does not exist.
+Value toFnuz(ImplicitLocOpBuilder &b, Value words) {
+  auto all = [&](uint32_t bits) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(cast<VectorType>(words.getType()), llvm::APInt(32, bits)));
+  };
+  auto andOf = [&](Value x, Value y) { return arith::AndIOp::create(b, x, y).getResult(); };
+  auto inverse = [&](Value x) { return arith::XOrIOp::create(b, x, all(~0u)).getResult(); };
+  Value signs = all(0x80808080), magnitudes = andOf(words, all(0x7f7f7f7f));
+  // The highest bit of each byte: is it +-0, is it a NaN?
+  Value zeros = andOf(inverse(arith::AddIOp::create(b, magnitudes, all(0x7f7f7f7f))), signs);
+  Value nans = andOf(arith::AddIOp::create(b, magnitudes, all(0x01010101)), signs);
+  Value low = arith::SubIOp::create(b, nans, arith::ShRUIOp::create(b, nans, all(7)));
+  Value numbers = andOf(andOf(words, inverse(zeros)), inverse(low));
+  return arith::OrIOp::create(b, numbers, nans);
+}
+
 class Rocm final : public gpu::Vendor {
 public:
   StringRef name() const override { return "rocm"; }
@@ -63,22 +82,62 @@ public:
 
   SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
                                  Value y, ValueRange c) const override {
-    auto type = VectorType::get({int64_t(c.size())}, b.getF32Type());
+    auto type = VectorType::get({int64_t(c.size())}, c.front().getType());
     Value sums = vector::FromElementsOp::create(b, type, c), result;
     const StringRef name = f.name;
     const bool isBf16 = dtype == DType::BF16;
+    // Elements of 8 bits are in words, or in one integer; single f64 are no vectors.
+    auto words = [&](Value v, Type element) {
+      auto own = cast<VectorType>(v.getType());
+      const int64_t bits = own.getDimSize(0) * own.getElementTypeBitWidth();
+      const auto as = VectorType::get({bits / element.getIntOrFloatBitWidth()}, element);
+      return vector::BitCastOp::create(b, as, v).getResult();
+    };
+    auto single = [&](Value v) { return vector::ExtractOp::create(b, v, 0).getResult(); };
     if (name == "wmma.16x16x16") {
       result = isBf16 ? ROCDL::wmma_f32_16x16x16_bf16::create(b, type, x, y, sums).getResult()
                       : ROCDL::wmma_f32_16x16x16_f16::create(b, type, x, y, sums).getResult();
+    } else if (name == "wmma.16x16x16.i8") {
+      const bool isSigned = dtype == DType::I8;
+      result = ROCDL::wmma_i32_16x16x16_iu8::create(b, type, isSigned, words(x, b.getI32Type()), isSigned,
+                                                    words(y, b.getI32Type()), sums)
+                   .getResult();
     } else {
       Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0)); // no broadcast, no permutation
-      const SmallVector<Value> operands = {x, y, sums, zero, zero, zero};
+      auto mfma = [&]<typename Op>(Value left, Value right, Value added) {
+        return Op::create(b, type, SmallVector<Value>{left, right, added, zero, zero, zero}).getResult();
+      };
+#define MFMA(OP, ...) mfma.template operator()<ROCDL::OP>(__VA_ARGS__)
+      auto ofInteger = [&](Value v) {
+        auto own = cast<VectorType>(v.getType());
+        return single(words(v, b.getIntegerType(unsigned(own.getDimSize(0) * own.getElementTypeBitWidth()))));
+      };
       if (name == "mfma.32x32x8")
-        result = isBf16 ? ROCDL::mfma_f32_32x32x8bf16_1k::create(b, type, operands).getResult()
-                        : ROCDL::mfma_f32_32x32x8f16::create(b, type, operands).getResult();
-      else
-        result = isBf16 ? ROCDL::mfma_f32_16x16x16bf16_1k::create(b, type, operands).getResult()
-                        : ROCDL::mfma_f32_16x16x16f16::create(b, type, operands).getResult();
+        result = isBf16 ? MFMA(mfma_f32_32x32x8bf16_1k, x, y, sums) : MFMA(mfma_f32_32x32x8f16, x, y, sums);
+      else if (name == "mfma.16x16x16")
+        result = isBf16 ? MFMA(mfma_f32_16x16x16bf16_1k, x, y, sums) : MFMA(mfma_f32_16x16x16f16, x, y, sums);
+      else if (name == "mfma.16x16x4")
+        result = MFMA(mfma_f64_16x16x4f64, single(x), single(y), sums);
+      else if (name == "mfma.32x32x8.i8")
+        result = MFMA(mfma_i32_32x32x8i8, ofInteger(x), ofInteger(y), sums);
+      else if (name == "mfma.16x16x16.i8")
+        result = MFMA(mfma_i32_16x16x16i8, ofInteger(x), ofInteger(y), sums);
+      else if (name == "mfma.32x32x16.i8")
+        result = MFMA(mfma_i32_32x32x16_i8, ofInteger(x), ofInteger(y), sums);
+      else if (name == "mfma.16x16x32.i8")
+        result = MFMA(mfma_i32_16x16x32_i8, ofInteger(x), ofInteger(y), sums);
+      else if (name == "mfma.16x16x32") {
+        // The same bits are half the value in FNUZ, so that a product is a quarter.
+        auto fnuz = [&](Value v) { return ofInteger(toFnuz(b, words(v, b.getI32Type()))); };
+        auto all = [&](float value) {
+          return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value)).getResult();
+        };
+        Value quarter = MFMA(mfma_f32_16x16x32_fp8_fp8, fnuz(x), fnuz(y), all(0));
+        result = math::FmaOp::create(b, quarter, all(4), sums);
+      } else {
+        llvm_unreachable("no row of the table has it");
+      }
+#undef MFMA
     }
     SmallVector<Value> elements;
     for (int64_t i = 0; i < type.getDimSize(0); ++i)

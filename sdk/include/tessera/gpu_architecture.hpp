@@ -27,6 +27,9 @@ constexpr bool hasWord(std::string_view list, std::string_view word) {
 /// A matrix instruction, by its name in docs/layouts.md, and the dtypes of factors that it multiplies here.
 struct MatrixProduct {
   std::string_view instruction, dtypes;
+  // It adds with fewer bits than its sums have. In profiles without `reduced_multiply` each of its products is
+  // therefore added to the sums by an addition of its own.
+  bool addsShort = false;
 };
 
 /// One architecture. Constant, shared by all threads.
@@ -43,6 +46,7 @@ struct GpuArchitecture {
   bool copiesAsync = false;   // copies from global into shared memory run beside computation
   int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
   std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
+  std::string_view unusedProducts{};       // faster instructions that it has and this release does not use
   int64_t units = 0;                       // multiprocessors of a device that has all of them
   // Tiles of products (rows, columns, depth) of f16 and bf16, largest first. The first one of which a product
   // has enough for all units is chosen, else the last.

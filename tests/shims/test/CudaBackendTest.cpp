@@ -145,12 +145,17 @@ TEST(CudaArchitecture, IsTheNewestThatDeviceAndDriverTake) {
     return std::string(ptx::architectureFor(major, minor, driver)->name);
   };
   EXPECT_EQ(name(8, 0, 12040), "sm_80");
-  EXPECT_EQ(name(8, 9, 13000), "sm_80");
+  EXPECT_EQ(name(7, 5, 12040), "sm_75");
+  EXPECT_EQ(name(8, 7, 12040), "sm_86");
+  EXPECT_EQ(name(8, 9, 13000), "sm_89");
   EXPECT_EQ(name(9, 0, 12040), "sm_90a");
-  EXPECT_EQ(name(9, 0, 12030), "sm_80");  // which does not read PTX 8.4
-  EXPECT_EQ(name(9, 0, 11080), "sm_80");  // nor 8.1: loading shows the driver's reason
-  EXPECT_EQ(name(12, 0, 13000), "sm_90"); // sm_90a is for 9.0 alone
-  EXPECT_FALSE(ptx::architectureFor(7, 5, 12040));
+  EXPECT_EQ(name(9, 0, 12030), "sm_86"); // which does not read PTX 8.4
+  EXPECT_EQ(name(9, 0, 11080), "sm_75"); // nor 8.1: loading shows the driver's reason
+  EXPECT_EQ(name(10, 0, 13000), "sm_100a");
+  EXPECT_EQ(name(10, 3, 13000), "sm_90"); // sm_90a is for 9.0 alone, sm_100a for 10.0
+  EXPECT_EQ(name(12, 0, 13000), "sm_120");
+  EXPECT_EQ(name(12, 0, 12070), "sm_90"); // which does not read PTX 8.7
+  EXPECT_FALSE(ptx::architectureFor(7, 0, 12040));
 }
 
 /// Has devices of its own, because those of GpuBackend are found once.
@@ -174,7 +179,7 @@ TEST(CudaDevices, OlderDriversGetCodeThatTheyRead) {
   std::string why;
   GpuBackend<OtherDriver<1>> backend;
   ASSERT_EQ(backend.deviceCount(), 1);
-  EXPECT_EQ(backend.deviceInfo(0, why)->arch, "ptx:sm_80");
+  EXPECT_EQ(backend.deviceInfo(0, why)->arch, "ptx:sm_86");
   EXPECT_EQ(backend.deviceInfo(0, why)->maxSharedBytes, 227u << 10);
   auto context = backend.createContext(0, nullptr, why);
   const std::string image = shim::contentsOf(Vendor::kImage);

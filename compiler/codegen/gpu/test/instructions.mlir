@@ -33,7 +33,7 @@ tile.kernel @other(%x: !tile.view<64x16xbf16>, %y: !tile.view<16x16xbf16>) grid 
   %z = arith.constant dense<0.0> : tensor<64x16xf32, #c>
   %a = tile.load %x[%c0, %c0] extents [64, 16] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
   %b = tile.load %y[%c0, %c0] extents [16, 16] : !tile.view<16x16xbf16> -> tensor<16x16xbf16>
-  // expected-error @+1 {{of bf16 by mfma.16x16x16 is not implemented on ptx:sm_80, which has mma.m16n8k16 of f16 bf16 (TSR_UNIMPLEMENTED)}}
+  // expected-error @+1 {{of bf16 by mfma.16x16x16 is not implemented on ptx:sm_80, which has mma.m16n8k16 of f16 bf16, mma.m16n8k32.i8 of i8 u8, mma.m16n8k8.tf32 of tf32, mma.m8n8k4 of f64 (TSR_UNIMPLEMENTED)}}
   %p = tile.mma %a, %b, %z {fragment = #tile.fragment<16x16x16, "mfma.16x16x16", warps = [4, 1]>}
       : tensor<64x16xbf16>, tensor<16x16xbf16>, tensor<64x16xf32, #c>
   tile.return
