@@ -121,6 +121,7 @@ void Block::barrier(int32_t site) {
 
 void Block::completeBarrier() {
   waiting_ = 0;
+  ++counts_.barriers;
   for (const Lane &lane : lanes_)
     if (lane.site != lanes_[0].site) {
       const Image &image = *launch_->kernel.image;
@@ -252,7 +253,6 @@ void Block::completeWarp(int first, int last) {
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
-  counts_.barriers += common.meeting == Meeting::Barrier;
   if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);
 }
 
