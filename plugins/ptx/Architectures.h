@@ -47,8 +47,7 @@ constexpr GpuArchitecture hopper() {
 
 /// The same of compute capability 10.0.
 constexpr GpuArchitecture blackwell() {
-  GpuArchitecture row =
-      ampere("sm_100a", "+ptx86", 227, 4, {{kHalf, kQuarter, kInteger, kTf32, kDouble}});
+  GpuArchitecture row = ampere("sm_100a", "+ptx86", 227, 4, {{kHalf, kQuarter, kInteger, kTf32, kDouble}});
   row.unusedProducts = "tcgen05.mma";
   return row;
 }
