@@ -1,5 +1,7 @@
 #include "core/metadata/DescribeKernel.h"
 #include "numerics/DType.h"
+#include <algorithm>
+#include <cctype>
 
 namespace tessera {
 namespace {
@@ -15,6 +17,28 @@ tsr_be_argument_t argumentOf(const MetadataParam &p, uint64_t &end) {
   a.offset = (end + a.bytes - 1) / a.bytes * a.bytes;
   end = a.offset + a.bytes;
   return a;
+}
+
+tsr_be_tensor_map_t tensorMapOf(const MetadataTensorMap &map, const KernelMetadata &m) {
+  const auto slot = [&](const std::string &name) { // of a launch value
+    return std::ranges::find(m.params, name, &MetadataParam::name) - m.params.begin() + m.hasReports();
+  };
+  const auto number = [&](const std::string &text) {
+    return std::isdigit(static_cast<unsigned char>(text.front())) ? tsr_be_number_t{-1, std::stoll(text)}
+                                                                  : tsr_be_number_t{slot(text), 0};
+  };
+  tsr_be_tensor_map_t out{};
+  out.value = static_cast<uint32_t>(slot(map.param));
+  const MetadataParam &tensor = m.params[out.value - m.hasReports()];
+  out.element_bytes = static_cast<uint32_t>(storageBytes(tensor.dtype));
+  out.rank = static_cast<uint32_t>(tensor.dims.size());
+  out.swizzle = static_cast<uint32_t>(map.swizzle);
+  for (size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+    out.extents[axis] = number(tensor.dims[axis]);
+    out.strides[axis] = tensor.strides.empty() ? tsr_be_number_t{-1, 0} : number(tensor.strides[axis]);
+    out.box[axis] = static_cast<uint32_t>(map.box[axis]);
+  }
+  return out;
 }
 
 } // namespace
@@ -36,6 +60,8 @@ KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t fo
   if (m.hasReports()) spec.arguments.push_back(argumentOf({}, end)); // a tensor
   for (const MetadataParam &p : m.params)
     spec.arguments.push_back(argumentOf(p, end));
+  for (const MetadataTensorMap &map : m.tensorMaps)
+    spec.tensorMaps.push_back(tensorMapOf(map, m));
   return spec;
 }
 

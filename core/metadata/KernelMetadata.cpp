@@ -57,6 +57,8 @@ using Kind = MetadataParam::Kind;
 constexpr std::pair<std::string_view, Kind> kKinds[] = {
     {"tensor", Kind::Tensor}, {"result", Kind::Result}, {"scalar", Kind::Scalar}, {"dim", Kind::Dim}};
 
+constexpr size_t kMaxMappedRank = 5; // tsr_be_tensor_map_t
+
 bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
 
 std::pair<int64_t, int64_t> readLimits(const YAML::Node &node, const std::string &key, DType dtype) {
@@ -170,9 +172,42 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   if (dim != appearing.end()) reject(list, "params", "dim or stride " + *dim + " of a tensor has no entry");
 }
 
+void readTensorMaps(const YAML::Node &list, KernelMetadata &m) {
+  const std::string key = "launch.tensor_maps";
+  for (const YAML::Node &node : asList(list, key)) {
+    checkMap(node, key, {"param", "box", "swizzle"});
+    MetadataTensorMap map{
+        asText(node["param"], key + ".param"), {}, asInt(node["swizzle"], key + ".swizzle", 1)};
+    const auto of = std::ranges::find(m.params, map.param, &MetadataParam::name);
+    if (of == m.params.end() || !isTensorLike(of->kind))
+      reject(node["param"], key, map.param + " is no tensor");
+    if (of->dims.empty() || of->dims.size() > kMaxMappedRank)
+      reject(node["param"], key, map.param + " has " + std::to_string(of->dims.size()) + " axes, not 1 to 5");
+    auto isKnown = [&](const std::string &size) {
+      return isNumber(size) || std::ranges::any_of(m.params, [&](const MetadataParam &p) {
+               return p.kind == Kind::Dim && p.name == size;
+             });
+    };
+    if (!std::ranges::all_of(of->dims, isKnown) || !std::ranges::all_of(of->strides, isKnown))
+      reject(node["param"], key, map.param + " has an extent or stride that is neither a dim nor a number");
+    if (!of->strides.empty() && of->strides.back() != "1")
+      reject(node["param"], key,
+             "neighbours along the last axis of " + map.param + " are no neighbours in memory");
+    for (const YAML::Node &extent : asList(node["box"], key + ".box"))
+      if (map.box.push_back(asInt(extent, key + ".box", 1)); map.box.back() > 256)
+        reject(extent, key + ".box", "a box has at most 256 elements along an axis");
+    if (map.box.size() != of->dims.size())
+      reject(node["box"], key + ".box", "it has not as many axes as " + map.param);
+    if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
+      reject(node["swizzle"], key + ".swizzle", "expected 32, 64 or 128");
+    m.tensorMaps.push_back(std::move(map));
+  }
+}
+
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch",
-           {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "variants"});
+  checkMap(
+      node, "launch",
+      {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "tensor_maps", "variants"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -195,6 +230,7 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   };
   readThree("block", m.block);
   readThree("cluster", m.cluster);
+  readTensorMaps(node["tensor_maps"], m);
   if (node["lanes_per_program"])
     m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
   if (node["may_wait"]) {
@@ -365,7 +401,8 @@ bool isOne(const int64_t (&three)[3]) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
          !m.scratchBytes && !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) &&
-         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() && m.reports.empty();
+         m.tensorMaps.empty() && m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() &&
+         m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -555,6 +592,14 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  if (!m.tensorMaps.empty()) {
+    out << YAML::Key << "tensor_maps" << YAML::Value << YAML::BeginSeq;
+    for (const MetadataTensorMap &map : m.tensorMaps)
+      out << YAML::Flow << YAML::BeginMap << YAML::Key << "param" << YAML::Value << map.param << YAML::Key
+          << "box" << YAML::Value << map.box << YAML::Key << "swizzle" << YAML::Value
+          << numberText(map.swizzle) << YAML::EndMap;
+    out << YAML::EndSeq;
+  }
   if (areOfLaunch(m)) writeVariants(out, m.variants);
   out << YAML::EndMap;
   if (!m.reports.empty()) out << YAML::Key << "reports" << YAML::Value << YAML::BeginSeq;

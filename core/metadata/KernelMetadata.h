@@ -27,6 +27,10 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//     tensor_maps:                # parameters after all others: copies of boxes of a tensor, in shared
+//     memory
+//       - {param: A, box: [128, 64], swizzle: 128}     # swizzled in rows of so many bytes; absent without
+//       them
 //     variants:                   # the bodies of this kernel; absent if it has one
 //       - {name: row, entry: gemm.row, when: ["M == 1", "aligned(A, 16)"], body: product.row, order: chain,
 //          cost: "2 * N * K // fma_f32", params: {rows: 4}}
@@ -107,6 +111,14 @@ struct MetadataVariant {
   bool isPinned = false;
 };
 
+/// A tensor of which the kernel copies boxes (tsr_be_tensor_map_t). Its extents and strides are dims or
+/// numbers.
+struct MetadataTensorMap {
+  std::string param;
+  std::vector<int64_t> box; // by axis of the tensor
+  int64_t swizzle = 0;      // bytes: 32, 64 or 128
+};
+
 /// The implementation chosen for one step of a function's plan, and the legal ones.
 struct MetadataDecision {
   std::string op; // "matmul"
@@ -132,6 +144,7 @@ struct KernelMetadata {
   std::vector<PlanCheck> checks; // only for a kernel; a function's are in its plan
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
+  std::vector<MetadataTensorMap> tensorMaps;
   bool mayWait = true;                 // false: known not to run until another thread writes to memory
   std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;

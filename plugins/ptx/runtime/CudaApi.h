@@ -106,12 +106,26 @@ inline void *const kParameterBytes = reinterpret_cast<void *>(2);
   CALL(graphExecDestroy, "cuGraphExecDestroy", (CudaGraphExec *))                                            \
   CALL(graphDestroy, "cuGraphDestroy", (CudaGraph *))
 
+/// The arguments of cuTensorMapEncodeTiled that are enumerators.
+namespace tensor_map {
+inline constexpr int kNoInterleave = 0, kPromote256Bytes = 3, kZerosOutside = 0;
+/// CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32, 64; copies move bits.
+constexpr int typeOf(uint32_t bytes) { return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 4; }
+/// CU_TENSOR_MAP_SWIZZLE_32B, 64B, 128B
+constexpr int swizzleOf(uint32_t bytes) { return bytes == 32 ? 1 : bytes == 64 ? 2 : 3; }
+} // namespace tensor_map
+
 struct CudaCalls {
 #define CALL(member, symbol, parameters) DriverCall<Result parameters> member{symbol};
   TESSERA_CUDA_CALLS(CALL)
 #undef CALL
+  /// Since CUDA 12.0. Older drivers read no PTX that needs it.
+  DriverCall<Result(void *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,
+                    const uint32_t *, int, int, int, int)>
+      encodeTensorMap{"cuTensorMapEncodeTiled"};
   /// Finds all of them.
   bool find(Driver &library) {
+    (void)library.find(encodeTensorMap.function, "cuTensorMapEncodeTiled");
 #define CALL(member, symbol, parameters) &&library.find(member.function, symbol)
     return true TESSERA_CUDA_CALLS(CALL);
 #undef CALL

@@ -146,6 +146,16 @@ Outcome CudaDriver::prepare(Context context, Function function, const KernelSpec
   return o.failed() ? o : CudaLikeDriver::prepare(context, function, spec, resident);
 }
 
+Outcome CudaDriver::encodeTensorMap(const tsr_be_tensor_map_t &map, const TensorMapSizes &sizes, void *out) {
+  if (!calls_.encodeTensorMap.function)
+    return {TSR_UNIMPLEMENTED, "the driver has no cuTensorMapEncodeTiled, which came with CUDA 12.0"};
+  static constexpr uint32_t dense[] = {1, 1, 1, 1, 1};
+  return call(calls_.encodeTensorMap, out, tensor_map::typeOf(map.element_bytes), sizes.rank,
+              reinterpret_cast<void *>(sizes.address), sizes.extents, sizes.strides + 1, sizes.box, dense,
+              tensor_map::kNoInterleave, tensor_map::swizzleOf(map.swizzle), tensor_map::kPromote256Bytes,
+              tensor_map::kZerosOutside);
+}
+
 Outcome CudaDriver::launch(Context, Stream stream, Function function, const GpuLaunch &launch) {
   LaunchAttribute cluster{};
   cluster.id = kClusterDimension;

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <tessera/gpu_cuda_like.hpp>
+#include <tessera/tensor_map.hpp>
 
 namespace tessera::ptx {
 
@@ -58,6 +59,7 @@ public:
 
   Outcome copy(Context context, Stream stream, void *dst, const void *src, size_t bytes);
   Outcome fill(Context context, Stream stream, void *dst, uint8_t byte, size_t bytes);
+  Outcome encodeTensorMap(const tsr_be_tensor_map_t &map, const TensorMapSizes &sizes, void *out);
   Outcome launch(Context context, Stream stream, Function function, const GpuLaunch &launch);
 
   Outcome loadModule(Context context, const ModuleImage &image, Module &out);

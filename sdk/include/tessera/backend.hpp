@@ -61,6 +61,7 @@ struct KernelSpec {
   size_t dynamicSharedBytes = 0;            // the part of sharedBytes that each launch must request
   size_t workspaceBytes = 0; // global memory per program; its address is the entry point's last parameter
   std::vector<tsr_be_argument_t> arguments = {}; // valueCount entries; empty if the host does not know them
+  std::vector<tsr_be_tensor_map_t> tensorMaps = {}; // parameters of 128 bytes after all others
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.

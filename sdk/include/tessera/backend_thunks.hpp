@@ -104,6 +104,7 @@ inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   spec.imageFormat = d.image_format;
   spec.dynamicSharedBytes = d.dynamic_shared_bytes, spec.workspaceBytes = d.workspace_bytes;
   if (d.arguments) spec.arguments.assign(d.arguments, d.arguments + d.value_count);
+  if (d.tensor_maps) spec.tensorMaps.assign(d.tensor_maps, d.tensor_maps + d.tensor_map_count);
   return spec;
 }
 
@@ -119,6 +120,8 @@ inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   d.image_format = spec.imageFormat;
   d.dynamic_shared_bytes = spec.dynamicSharedBytes, d.workspace_bytes = spec.workspaceBytes;
   d.arguments = spec.arguments.empty() ? nullptr : spec.arguments.data();
+  d.tensor_maps = spec.tensorMaps.empty() ? nullptr : spec.tensorMaps.data();
+  d.tensor_map_count = spec.tensorMaps.size();
   return d;
 }
 

@@ -11,6 +11,7 @@
 #include <tessera/driver.hpp>
 #include <tessera/gpu_architecture.hpp>
 #include <tessera/plugin.h>
+#include <tessera/tensor_map.hpp>
 
 namespace tessera {
 
@@ -57,6 +58,13 @@ enum class MatrixInstruction : int32_t {
   Wgmma64xNx16Bf16,
   Wgmma64xNx16F16
 };
+
+/// What the parameter of an emulated kernel for a tensor map points to.
+struct alignas(64) EmulatedTensorMap {
+  TensorMapSizes sizes;
+  uint32_t swizzle = 0; // bytes; 0: none
+};
+static_assert(sizeof(EmulatedTensorMap) == 128);
 
 // The interface of the emulator to plugins.
 

@@ -44,6 +44,7 @@ struct GpuArchitecture {
   bool floatAtomicAdd; // an instruction adds f32 atomically; otherwise code compares and swaps in a loop
   bool loadsMatrices = false; // a warp loads matrices of 16-bit elements from shared memory
   bool copiesAsync = false;   // copies from global into shared memory run beside computation
+  bool copiesBoxes = false;   // an engine copies boxes of tensors into shared memory (TMA)
   int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
   std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
   std::string_view unusedProducts{};       // faster instructions that it has and this release does not use

@@ -83,9 +83,10 @@ private:
   }
   Outcome add(const GraphNode &node, typename D::Stream stream) {
     if (node.kind == GraphNode::Kind::Launch) {
-      const auto &kernel = static_cast<const Kernel<D> &>(*node.kernel);
-      auto parameters = kernel.pack(node.values.data());
+      auto &kernel = static_cast<Kernel<D> &>(*node.kernel);
       if (node.grid.programs() == 0) return {};
+      std::vector<std::byte> parameters;
+      if (Outcome o = kernel.pack(node.values.data(), parameters); o.failed()) return o;
       return kernel.launch(stream, node.grid, parameters, workspace_.get());
     }
     if (node.bytes == 0) return {};

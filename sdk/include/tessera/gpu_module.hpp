@@ -3,6 +3,7 @@
 #include <cstring>
 #include <tessera/gpu_context.hpp>
 #include <tessera/gpu_memory.hpp>
+#include <tessera/gpu_tensor_maps.hpp>
 
 namespace tessera::gpu {
 
@@ -28,7 +29,7 @@ public:
   Kernel(const KernelSpec &spec, std::shared_ptr<LoadedModule<D>> module, typename D::Function function,
          const GpuDevice &device)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), module_(std::move(module)), spec_(spec),
-        function_(function), device_(device), arguments_(spec.arguments) {
+        function_(function), device_(device), arguments_(spec.arguments), maps_(spec.tensorMaps) {
     if (arguments_.empty()) // the host does not know them
       for (uint32_t i = 0; i < spec.valueCount; ++i)
         arguments_.push_back({TSR_ARGUMENT_SCALAR, 8, 8ull * i});
@@ -38,6 +39,10 @@ public:
     if (spec.workspaceBytes) {
       arguments_.push_back({TSR_ARGUMENT_POINTER, 8, (end + 7) / 8 * 8});
       end = arguments_.back().offset + 8;
+    }
+    if (maps_.bytes()) {
+      firstMap_ = (end + kTensorMapAlign - 1) / kTensorMapAlign * kTensorMapAlign;
+      end = firstMap_ + maps_.bytes();
     }
     parameterBytes_ = end;
   }
@@ -64,12 +69,17 @@ public:
     return {};
   }
 
-  /// The parameters of a launch, as the kernel reads them; without the workspace.
-  std::vector<std::byte> pack(const uint64_t *values) const {
-    std::vector<std::byte> out(parameterBytes_);
+  /// Gives the parameters of a launch, as the kernel reads them; without the workspace.
+  Outcome pack(const uint64_t *values, std::vector<std::byte> &out) {
+    out.assign(parameterBytes_, {});
     for (uint32_t i = 0; i < valueCount; ++i) // little-endian: the first bytes are the low ones
       std::memcpy(out.data() + arguments_[i].offset, &values[i], arguments_[i].bytes);
-    return out;
+    if constexpr (EncodesTensorMaps<D>)
+      if (Outcome o = maps_.encode(module_->state.driver, values, out.data() + firstMap_); o.failed()) {
+        o.text = "kernel " + name + ": a tensor map: " + o.text;
+        return o;
+      }
+    return {};
   }
 
   /// Queues a launch, with the context entered. Kernels read the number of their program, with the last axis
@@ -98,7 +108,8 @@ private:
   const typename D::Function function_;
   const GpuDevice &device_;
   std::vector<tsr_be_argument_t> arguments_;
-  uint64_t parameterBytes_ = 0;
+  TensorMaps maps_;
+  uint64_t firstMap_ = 0, parameterBytes_ = 0;
 };
 
 template <class D> class Module final : public DeviceModule {
@@ -151,6 +162,8 @@ private:
     if (shared(spec, info) > device_.info.maxSharedBytes)
       return {TSR_EINVAL, "it needs " + std::to_string(shared(spec, info)) + " bytes of shared memory, " +
                               device_.info.arch + " has " + std::to_string(device_.info.maxSharedBytes)};
+    if (!EncodesTensorMaps<D> && !spec.tensorMaps.empty())
+      return {TSR_EINVAL, "it has tensor maps, which " + device_.info.arch + " does not have"};
     if (spec.cluster[0] * spec.cluster[1] * spec.cluster[2] > 1 && !device_.limits.clusters)
       return {TSR_EINVAL, "its programs form clusters, which " + device_.info.arch + " does not have"};
     return {};

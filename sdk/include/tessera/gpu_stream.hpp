@@ -36,11 +36,14 @@ public:
                       const LaunchGrid &grid, std::string &why) override {
     auto own = std::static_pointer_cast<Kernel<D>>(kernel);
     if (Outcome o = own->check(grid); o.failed()) return std::move(o).into(why);
+    std::vector<std::byte> parameters;
+    if (grid.programs() != 0)
+      if (Outcome o = own->pack(values, parameters); o.failed()) return std::move(o).into(why);
     Activity activity = describe(TSR_ACTIVITY_LAUNCH, 0);
     activity.kernel = own;
     activity.row.programs = grid.programs();
     return submit(activity, false,
-                  [this, own, grid, parameters = own->pack(values)]() mutable {
+                  [this, own, grid, parameters = std::move(parameters)]() mutable {
                     if (grid.programs() == 0) return Outcome();
                     void *workspace = nullptr;
                     if (Outcome o = growWorkspace(own->workspaceBytes(grid), workspace); o.failed()) return o;

@@ -218,6 +218,26 @@ typedef struct tsr_be_argument {
   uint64_t offset; /* in a buffer of all parameters, each aligned to its size */
 } tsr_be_argument_t;
 
+/* A number that is known when a kernel is launched: a launch value, or a constant. This struct never grows.
+ */
+typedef struct tsr_be_number {
+  int64_t value; /* the index of the launch value; -1: it is `constant` */
+  int64_t constant;
+} tsr_be_number_t;
+
+/* A tensor of which a kernel copies boxes into shared memory by a description that the driver encodes (CUDA's
+ * tensor maps). Arrays begin with the outermost axis and have `rank` entries. This struct never grows. */
+typedef struct tsr_be_tensor_map {
+  uint32_t value;         /* the index of the launch value that is the tensor's address */
+  uint32_t element_bytes; /* 1, 2, 4 or 8 */
+  uint32_t rank;          /* 1 to 5 */
+  uint32_t swizzle; /* bytes of a row of the box, whose 16-byte units change places in shared memory: 32, 64,
+                       128 */
+  tsr_be_number_t extents[5];
+  tsr_be_number_t strides[5]; /* in elements; the constant 0: the tensor is contiguous from this axis on */
+  uint32_t box[5];
+} tsr_be_tensor_map_t;
+
 typedef struct tsr_be_kernel_desc {
   uint64_t struct_size;
   const char *name;                     /* the entry point's symbol in the image */
@@ -235,6 +255,10 @@ typedef struct tsr_be_kernel_desc {
    * last parameter, after the launch values. */
   uint64_t workspace_bytes;
   const tsr_be_argument_t *arguments; /* value_count entries, in the order of the values; NULL: unknown */
+  /* After all other parameters the entry point has one of 128 bytes, aligned to 64, for each of these. The
+   * backend encodes it at each launch. */
+  const tsr_be_tensor_map_t *tensor_maps;
+  uint64_t tensor_map_count;
 } tsr_be_kernel_desc_t;
 
 /* Features of a context beyond TSR_MEM_DEVICE: bits of mem_flags. The first two are also flags of mem_alloc

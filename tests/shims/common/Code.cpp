@@ -1,5 +1,6 @@
 #include "tests/shims/common/Code.h"
 #include <cstring>
+#include <deque>
 
 namespace tessera::shim {
 
@@ -43,8 +44,23 @@ Queued queueLaunch(const Function &function, const std::shared_ptr<Stream> &stre
   Work work;
   work.kind = Work::Kind::Launch;
   std::vector<uint64_t> values;
+  // Maps that the driver has encoded, with addresses that the emulator can read.
+  auto maps = std::make_shared<std::deque<EmulatedTensorMap>>();
   for (const OwnKernel::Parameter &p : kernel.parameters) {
     uint64_t value = 0;
+    if (p.bytes == sizeof(EmulatedTensorMap)) {
+      EmulatedTensorMap &map = maps->emplace_back();
+      std::memcpy(&map, launch.parameters.data() + p.offset, sizeof map);
+      if (!machine.tensorMaps.contains(std::string(reinterpret_cast<const char *>(&map), sizeof map)))
+        return refuse("tensor-map", "gets a tensor map that cuTensorMapEncodeTiled has not encoded");
+      work.pointers.push_back(map.sizes.address);
+      const void *real =
+          machine.resolve(reinterpret_cast<void *>(map.sizes.address), 0, stream->context, call);
+      if (!real) return Queued::Refused;
+      map.sizes.address = reinterpret_cast<uint64_t>(real);
+      values.push_back(reinterpret_cast<uint64_t>(&map));
+      continue;
+    }
     std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
     if (p.isPointer) {
       work.pointers.push_back(value);
@@ -60,7 +76,7 @@ Queued queueLaunch(const Function &function, const std::shared_ptr<Stream> &stre
     refuse("unknown-image", "is of an image that SHIM_TABLE does not have");
     return Queued::UnknownImage;
   }
-  work.launch = [module = function.module, kernel, values, grid = launch.grid,
+  work.launch = [module = function.module, kernel, values, maps, grid = launch.grid,
                  shared = kernel.staticShared + launch.dynamicShared](std::string &why) {
     return module->code->run(kernel, grid.data(), shared, values, why);
   };

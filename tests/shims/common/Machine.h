@@ -118,8 +118,9 @@ public:
   std::condition_variable_any changed;
   Options options;
   int64_t allocations = 0, launches = 0;
-  std::map<int, int> lost;     // devices whose context failed, and the driver's code
-  std::set<Context *> lasting; // contexts that never end; they work again when the shim is configured
+  std::map<int, int> lost;          // devices whose context failed, and the driver's code
+  std::set<Context *> lasting;      // contexts that never end; they work again when the shim is configured
+  std::set<std::string> tensorMaps; // the bytes of those that were encoded
   Handles<Stream> streams{"stream", 0x51};
   Handles<Event> events{"event", 0x52};
   std::function<size_t()> liveEvents = [this] { return events.live(); };

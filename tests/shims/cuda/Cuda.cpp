@@ -320,6 +320,45 @@ EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function, int
   return residentBlocks(call, out, function);
 }
 
+/// CUDA driver API reference, "Tensor Map Object Management": the rules of tiled maps, without those of 4-
+/// and 6-bit types.
+EXPORT cuTensorMapEncodeTiled(void *out, int type, uint32_t rank, void *address, const uint64_t *extents,
+                              const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
+                              int interleave, int swizzle, int promotion, int fill) {
+  Call call("cuTensorMapEncodeTiled", false);
+  if (capability() < 90) return kInvalidValue;
+  static constexpr uint32_t kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; // by CUtensorMapDataType
+  auto refuse = [&](const std::string &rule) {
+    return machine().breach("tensor-map", "cuTensorMapEncodeTiled: " + rule), kInvalidValue;
+  };
+  if (reinterpret_cast<uint64_t>(out) % 64) return refuse("the map is not aligned to 64 bytes");
+  if (type < 0 || type >= static_cast<int>(std::size(kBytes))) return refuse("there is no such data type");
+  if (interleave != 0) return refuse("the shim has no interleaved layouts");
+  if (swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill < 0 || fill > 1)
+    return refuse("there is no such enumerator");
+  if (fill == 1 && (type < 6 || type == 0)) return refuse("NaNs fill tensors of floats only");
+  if (rank < 1 || rank > 5) return refuse("the rank is not 1 to 5");
+  if (reinterpret_cast<uint64_t>(address) % 16) return refuse("the address is no multiple of 16");
+  tessera::EmulatedTensorMap map;
+  map.sizes.address = reinterpret_cast<uint64_t>(address), map.sizes.rank = rank;
+  map.swizzle = swizzle ? 16u << swizzle : 0;
+  for (uint32_t i = 0; i < rank; ++i) {
+    const uint64_t stride = i ? strides[i - 1] : kBytes[type];
+    if (extents[i] == 0 || extents[i] > uint64_t{1} << 32) return refuse("an extent is not 1 to 2^32");
+    if (i && (stride % 16 || stride >= uint64_t{1} << 40))
+      return refuse("a stride is no multiple of 16 below 2^40");
+    if (box[i] == 0 || box[i] > 256) return refuse("an extent of the box is not 1 to 256");
+    if (elementStrides[i] != 1) return refuse("the shim has no strides of elements");
+    map.sizes.extents[i] = extents[i], map.sizes.strides[i] = stride, map.sizes.box[i] = box[i];
+  }
+  const uint64_t row = uint64_t{box[0]} * kBytes[type];
+  if (row % 16) return refuse("a row of the box is no multiple of 16 bytes");
+  if (swizzle && row > map.swizzle) return refuse("a row of the box is longer than the swizzle");
+  std::memcpy(out, &map, sizeof map);
+  machine().tensorMaps.insert(std::string(static_cast<const char *>(out), sizeof map));
+  return 0;
+}
+
 namespace {
 struct alignas(8) Attribute {
   int id;
