@@ -44,6 +44,9 @@ bool Block::run(Launch &launch, int64_t index) {
   std::memset(shared_, kPoison, sharedBytes_);
   values_.assign(launch.values, launch.values + spec.valueCount);
   if (spec.workspaceBytes) values_.push_back(launch.values[spec.valueCount]);
+  for (const EmulatedTensorMap &map : launch.tensorMaps)
+    values_.push_back(reinterpret_cast<uint64_t>(&map));
+  arrivals_.clear(), boxes_.clear();
   random_.seed(launch.schedule.seed + static_cast<uint32_t>(index) + 1);
   for (Lane &lane : lanes_)
     lane = {};
@@ -53,14 +56,17 @@ bool Block::run(Launch &launch, int64_t index) {
   if (launch.checker) launch.checker->beginBlock(*this);
   fibres_.restart(body, this);
   Block *outer = std::exchange(running, this);
-  for (int lane = -1; !failed_ && (lane = next(lane)) >= 0;) {
+  for (int lane = -1; !failed_;) {
+    lane = next(lane);
+    if (lane < 0 && deliver()) continue;
+    if (lane < 0) break;
     running_ = lane;
     fibres_.enter(lane);
     if (std::exchange(isRoundOver_, false)) lane = -1;
     if (launch.failed) failed_ = true; // another block, for which this one may wait
   }
   running = outer;
-  if (!failed_ && ended_ < lanes()) explainStop();
+  if (!failed_ && (ended_ < lanes() || !boxes_.empty())) explainStop();
   if (failed_) launch.failed = true;
   launch.counts.add(counts_);
   return !failed_;
@@ -319,6 +325,7 @@ void Block::end() {
 void Block::explainStop() {
   failed_ = true;
   const Image &image = *launch_->kernel.image;
+  if (explainArrivals()) return;
   int atBarrier = 0, atWarp = 0, barrierLane = -1, warpLane = -1, endedLane = -1;
   for (int i = 0; i < lanes(); ++i) {
     const State state = lanes_[static_cast<size_t>(i)].state;

@@ -4,11 +4,14 @@
 // last one to reach it completes the operation for all. So lanes may take different ways in between, as on
 // the hardware.
 #pragma once
+#include "emulator/Boxes.h"
 #include "emulator/Fibres.h"
 #include "emulator/Launch.h"
 #include "emulator/Matrix.h"
 #include "emulator/Warpgroup.h"
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <random>
 #include <vector>
@@ -64,6 +67,12 @@ public:
   void awaitProducts(int32_t pending);
   /// The lane uses sums of the operation `number` for anything but a further product.
   void useSums(int32_t number, int32_t site);
+  // BlockBoxes.cpp: copies of boxes, and the words in shared memory that count their arrival. A copy is done
+  // when no lane can run without it.
+  void initArrivals(void *word, uint32_t count, int32_t site);
+  void expectBytes(void *word, uint32_t bytes, int32_t site);
+  void copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word, int32_t site);
+  void awaitBytes(void *word, uint32_t parity, int32_t site);
   /// Lets other lanes run.
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
@@ -79,17 +88,27 @@ public:
   size_t sharedBytes() const { return sharedBytes_; }
 
 private:
-  enum class State : uint8_t { Ready, AtBarrier, AtWarp, Done };
+  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, Done };
   struct Copy {
     void *to;
     const void *from;
     int32_t bytes, copied, site;
     int64_t group;
   };
+  /// What a product reads, in chunks of 16 bytes, until all lanes of its warpgroup have awaited it.
+  struct Reads {
+    std::vector<uint32_t> chunks;
+    int lanes;
+  };
   struct Product {
     int32_t number, site;
     int64_t group;
-    std::vector<uint32_t> chunks; // 16 bytes each that it reads; of the first lane of the warpgroup
+    std::shared_ptr<Reads> reads; // of all lanes of the warpgroup
+  };
+  struct BoxCopy {
+    std::vector<BoxChunk> chunks;
+    uint32_t word, bytes; // the offset of the word
+    int32_t site;
   };
   struct Lane {
     State state = State::Ready;
@@ -100,6 +119,7 @@ private:
     int64_t groups = 0;                 // of copies, that ended
     std::vector<Product> products = {}; // that were not awaited
     int64_t productGroups = 0;          // that ended
+    uint32_t awaited = 0, parity = 0;   // AtArrivals: the offset of the word, and the phase
     bool isFenced = false;              // nothing has used the registers of products since wgmma.fence
   };
 
@@ -110,7 +130,13 @@ private:
   void completeWarp(int first, int last);
   void completeMatrix(int first, int last);
   void completeProduct(int first, int last);
+  uint32_t offsetOf(const void *word, int32_t site);
+  Arrivals &arrivalsAt(uint32_t offset, int32_t site);
+  void finish(const BoxCopy &);
+  void endPhase(uint32_t offset, Arrivals &);
+  bool deliver();
   void explainStop();
+  bool explainArrivals();
   std::string who(int lane) const;
 
   Fibres fibres_;
@@ -126,7 +152,9 @@ private:
   Counts counts_;
   int running_ = -1, waiting_ = 0, ended_ = 0;
   bool failed_ = false;
-  bool isRoundOver_ = false; // a barrier is complete: the next round begins with the first lane
+  bool isRoundOver_ = false;              // a barrier is complete: the next round begins with the first lane
+  std::map<uint32_t, Arrivals> arrivals_; // by offset in shared memory
+  std::deque<BoxCopy> boxes_;             // that have not arrived, in the order of their starts
   std::minstd_rand random_;
 };
 

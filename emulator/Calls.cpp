@@ -95,6 +95,26 @@ TESSERA_EMULATED void tsr_emu_use_sums(int32_t number, int32_t site) {
   Block::current().useSums(number, site);
 }
 
+/// mbarrier of PTX, and cp.async.bulk.tensor, whose bytes arrive in one.
+TESSERA_EMULATED void tsr_emu_init_arrivals(void *word, uint32_t count, int32_t site) {
+  Block::current().initArrivals(word, count, site);
+}
+TESSERA_EMULATED void tsr_emu_expect_bytes(void *word, uint32_t bytes, int32_t site) {
+  Block::current().expectBytes(word, bytes, site);
+}
+TESSERA_EMULATED void tsr_emu_await_bytes(void *word, uint32_t parity, int32_t site) {
+  Block::current().awaitBytes(word, parity, site);
+}
+TESSERA_EMULATED void tsr_emu_copy_box(void *to, const tessera::EmulatedTensorMap *map,
+                                       const int32_t *coordinates, void *word, int32_t site) {
+  Block::current().copyBox(to, map, coordinates, word, site);
+}
+/// fence.mbarrier_init of PTX.
+TESSERA_EMULATED void tsr_emu_fence_arrivals() {
+  Block &block = Block::current();
+  if (block.launch().checker) block.launch().checker->fenceArrivals();
+}
+
 /// fence.proxy.async of PTX.
 TESSERA_EMULATED void tsr_emu_fence_proxy() {
   Block &block = Block::current();

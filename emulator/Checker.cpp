@@ -26,6 +26,7 @@ void Checker::beginBlock(Block &block) {
   written_.assign(block.sharedBytes(), false);
   inFlight_.assign(block.sharedBytes(), {});
   proxy_.assign(block.sharedBytes(), {});
+  words_.clear();
 }
 
 // ---- Order
@@ -47,17 +48,19 @@ bool Checker::isOrdered(const Epoch &e, int lane, bool isShared) const {
   if (e.block == 0) return true;
   if (e.block != serial_)
     return isShared || seenBlocks_.contains(e.block); // shared memory is the block's own
-  if (e.lane == lane || e.clock <= base_[e.lane]) return true;
+  if (e.lane == lane || (e.lane < base_.size() && e.clock <= base_[e.lane])) return true;
   const Clocks &seen = lanes_[static_cast<size_t>(lane)].seen;
   return e.lane < seen.size() && e.clock <= seen[e.lane];
 }
 
 void Checker::barrier(int first, int last) {
   if (first == 0 && last == block_->lanes()) {
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-      base_[i] = lanes_[i].own++;
-      lanes_[i].seen.clear();
+    for (Lane &lane : lanes_) { // first what they have seen of arrivals
+      join(base_, lane.seen);
+      lane.seen.clear();
     }
+    for (size_t i = 0; i < lanes_.size(); ++i)
+      base_[i] = lanes_[i].own++;
     return;
   }
   Clocks all;
@@ -189,13 +192,18 @@ void Checker::race(const Epoch &earlier, const char *was, const char *is, uint64
                    int32_t site) {
   const Image &image = *launch_.kernel.image;
   const bool isOther = earlier.block != serial_;
+  const bool isBox = earlier.lane >= lanes_.size(); // written by the engine
   launch_.report.add("E_EMU_RACE", {earlier.site, site},
                      image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
                          std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) +
-                         " and " + was + " by lane " + std::to_string(earlier.lane) + " of block " +
-                         std::to_string(indices_[earlier.block - 1]) + " at " +
-                         image.site(earlier.site).place() +
-                         (isOther ? ": nothing orders the two blocks" : ": no barrier is between them"));
+                         " and " +
+                         (isBox ? "the copy of a box"
+                                : was + (" by lane " + std::to_string(earlier.lane)) + " of block " +
+                                      std::to_string(indices_[earlier.block - 1])) +
+                         " at " + image.site(earlier.site).place() +
+                         (isOther ? ": nothing orders the two blocks"
+                          : isBox ? ": the lane has not waited for its arrival"
+                                  : ": no barrier is between them"));
 }
 
 void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t site, bool isAtomic) {
@@ -298,23 +306,30 @@ void Checker::startRead(uint32_t offset, int32_t bytes, int32_t site) {
   for (uint32_t i = offset; i < offset + static_cast<uint32_t>(bytes); ++i) {
     ProxyState &proxy = proxy_[i];
     ++proxy.reads, proxy.site = site;
-    if (proxy.writer < 0) continue;
-    const auto &fences = lanes_[static_cast<size_t>(proxy.writer)].proxyFences;
-    const bool isFenced =
-        proxy.fences < fences.size() &&
-        isOrdered(
-            {.block = serial_, .clock = fences[proxy.fences], .lane = static_cast<uint16_t>(proxy.writer)},
-            lane, true);
-    if (isFenced) continue;
-    const Image &image = *launch_.kernel.image;
-    const Epoch &write = shared_[i].write;
-    launch_.report.add("E_EMU_FENCE", {write.site, site},
-                       image.site(site).place() + ": the product reads " +
-                           nameOf(reinterpret_cast<uint64_t>(block_->shared()) + i, true) + " of block " +
-                           std::to_string(block_->index()) + ", which lane " + std::to_string(proxy.writer) +
-                           " wrote at " + image.site(write.site).place() +
-                           ": no fence.proxy.async of that lane is between them");
+    requireProxyFence(i, "the product reads ", site);
   }
+}
+
+bool Checker::isFenced(const std::vector<uint32_t> &fences, size_t number, int by) const {
+  return number < fences.size() &&
+         isOrdered({.block = serial_, .clock = fences[number], .lane = static_cast<uint16_t>(by)},
+                   block_->lane(), true);
+}
+
+/// Reports an access by another proxy than that of the lane that wrote the byte, if no fence is between them.
+void Checker::requireProxyFence(uint32_t offset, const char *what, int32_t site) {
+  const ProxyState &proxy = proxy_[offset];
+  if (proxy.writer < 0 ||
+      isFenced(lanes_[static_cast<size_t>(proxy.writer)].proxyFences, proxy.fences, proxy.writer))
+    return;
+  const Image &image = *launch_.kernel.image;
+  const Epoch &write = shared_[offset].write;
+  launch_.report.add("E_EMU_FENCE", {write.site, site},
+                     image.site(site).place() + ": " + what +
+                         nameOf(reinterpret_cast<uint64_t>(block_->shared()) + offset, true) + " of block " +
+                         std::to_string(block_->index()) + ", which lane " + std::to_string(proxy.writer) +
+                         " wrote at " + image.site(write.site).place() +
+                         ": no fence.proxy.async of that lane is between them");
 }
 
 void Checker::endRead(uint32_t offset, int32_t bytes, int32_t site) {

@@ -42,6 +42,16 @@ public:
   void startRead(uint32_t offset, int32_t bytes, int32_t site);
   void endRead(uint32_t offset, int32_t bytes, int32_t site);
   void fenceProxy();
+  // CheckerBoxes.cpp: words that count arrivals, by their offsets, and copies of boxes, whose bytes are
+  // ordered before what follows the end of the phase in which they arrive.
+  void initWord(uint32_t word, int32_t site);
+  void useWord(uint32_t word, int32_t site);
+  void fenceArrivals();
+  void arrive(uint32_t word);
+  void endPhase(uint32_t word);
+  void passPhase(uint32_t word);
+  void startBox(const BoxChunk &, uint32_t word, int32_t site);
+  void endBox(uint32_t offset);
   void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void fence(int32_t flags);
 
@@ -64,6 +74,16 @@ private:
     Clocks seen, pending, released; // empty: nothing beyond `base_`
     Blocks pendingBlocks, releasedBlocks;
     std::vector<uint32_t> proxyFences; // the counts at which it executed them
+    std::vector<uint32_t> wordFences;  // fences of words that count arrivals, likewise
+  };
+  /// A word that counts arrivals. The engine's writes are those of a lane of its own, `lane`, whose count is
+  /// the number of phases.
+  struct Word {
+    int lane = 0;
+    Clocks arrived, released; // what precedes the arrivals of this phase, and those of the ended ones
+    uint32_t phases = 0;      // that have ended
+    Epoch init;
+    size_t proxyFences = 0, wordFences = 0; // that the lane had executed then
   };
   /// What an atomic variable carries from its releases to acquires.
   struct Variable {
@@ -75,6 +95,9 @@ private:
   using Page = std::array<Cell, kPageBytes>;
 
   bool isOrdered(const Epoch &, int lane, bool isShared) const;
+  /// Has `by` executed the fence with this number, before what the lane that runs does?
+  bool isFenced(const std::vector<uint32_t> &fences, size_t number, int by) const;
+  void requireProxyFence(uint32_t offset, const char *what, int32_t site);
   void checkPlace(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void touch(const void *address, int32_t bytes, int32_t flags, int32_t site, bool isAtomic);
   Cell *cellsOf(uint64_t address, bool isShared);
@@ -109,6 +132,7 @@ private:
     int32_t site = -1;   // of one of them
   };
   std::vector<ProxyState> proxy_; // bytes of shared memory
+  std::unordered_map<uint32_t, Word> words_;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::unordered_map<uint64_t, Variable> variables_;
   uint64_t lastPage_ = UINT64_MAX;

@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string>
 #include <tessera/backend.hpp>
+#include <tessera/emulated.hpp>
+#include <vector>
 
 namespace tessera::emulator {
 
@@ -40,6 +42,7 @@ struct Counts {
   int64_t conflicts = 0;    // of banks, in these loads
   int64_t copied = 0;       // bytes of asynchronous copies
   int64_t barriers = 0;     // of blocks
+  int64_t boxes = 0;        // of tensors, that were copied
 };
 
 /// Thread-safe.
@@ -49,7 +52,7 @@ public:
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
-    sum_.copied += c.copied, sum_.barriers += c.barriers;
+    sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);
@@ -68,6 +71,7 @@ struct Launch {
   LaunchGrid grid;
   Schedule schedule;
   Checker *checker = nullptr; // null: nothing is checked
+  std::vector<EmulatedTensorMap> tensorMaps{};
   Report report{};
   CountsOfLaunch counts{};
   std::atomic<bool> failed{false};

@@ -59,7 +59,9 @@ void Block::completeProduct(int first, int last) {
     for (uint32_t offset : chunks)
       launch_->checker->startRead(offset, 16, site);
   running_ = lastLane;
-  lanes_[static_cast<size_t>(first)].products.back().chunks = std::move(chunks);
+  const auto reads = std::make_shared<Reads>(std::move(chunks), kWarpgroup);
+  for (int lane = first; lane < last; ++lane)
+    lanes_[static_cast<size_t>(lane)].products.back().reads = reads;
   counts_.inMatrices += multiply(product, shared_, sums);
   ++counts_.instructions;
 }
@@ -69,8 +71,8 @@ void Block::awaitProducts(int32_t pending) {
   own.isFenced = false;
   std::erase_if(own.products, [&](const Product &product) {
     if (product.group >= own.productGroups - pending) return false;
-    if (launch_->checker)
-      for (uint32_t offset : product.chunks)
+    if (--product.reads->lanes == 0 && launch_->checker)
+      for (uint32_t offset : product.reads->chunks)
         launch_->checker->endRead(offset, 16, product.site);
     return true;
   });

@@ -57,6 +57,7 @@ void Runner::report(const Launch &launch) const {
     text += ", and loaded " + std::to_string(counts.loads) + " matrices with " +
             std::to_string(counts.conflicts) + " bank conflicts";
   if (counts.copied) text += ", and copied " + std::to_string(counts.copied) + " bytes asynchronously";
+  if (counts.boxes) text += ", " + std::to_string(counts.boxes) + " boxes";
   if (counts.barriers) text += ", and passed " + std::to_string(counts.barriers) + " barriers of blocks";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
 }
@@ -74,6 +75,13 @@ tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const Lau
   std::vector<uint64_t> all(values, values + spec.valueCount);
   all.push_back(reinterpret_cast<uint64_t>(workspace.data));
   Launch launch{kernel, all.data(), grid, schedule_};
+  for (const tsr_be_tensor_map_t &map : spec.tensorMaps) {
+    launch.tensorMaps.push_back({sizesOf(map, values), map.swizzle});
+    if (const std::string fault = whyNoMap(launch.tensorMaps.back()); !fault.empty()) {
+      why = "kernel " + kernel.name + ": the tensor map of value " + std::to_string(map.value) + ": " + fault;
+      return TSR_EINVAL;
+    }
+  }
   std::unique_lock<std::mutex> checking;
   std::unique_ptr<Checker> checker;
   if (check_) {

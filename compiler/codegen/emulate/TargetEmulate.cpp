@@ -15,7 +15,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
-#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -95,32 +95,42 @@ private:
     function.walk(
         [&](NVVM::WgmmaMmaAsyncOp op) { op->setAttr(kProductNumber, b_.getI32IntegerAttr(products_++)); });
     if (!check_) return;
-    llvm::DenseSet<std::pair<Block *, Value>> announced;
-    function.walk([&](LLVM::ExtractValueOp use) {
-      if (!announced.insert({use->getBlock(), use.getContainer()}).second) return;
-      llvm::SmallSetVector<Value, 8> values;
-      values.insert(use.getContainer());
-      b_.setInsertionPoint(use);
-      b_.setLoc(use.getLoc());
-      for (size_t i = 0; i < values.size(); ++i)
-        if (auto product = values[i].getDefiningOp<NVVM::WgmmaMmaAsyncOp>())
-          call("tsr_emu_use_sums", nullptr,
-               {constant(int32_t(product->getAttrOfType<IntegerAttr>(kProductNumber).getInt())),
-                constant(sites_.number(use))},
-               false);
-        else if (auto insert = values[i].getDefiningOp<LLVM::InsertValueOp>())
-          values.insert(insert.getContainer());
-        else if (auto argument = dyn_cast<BlockArgument>(values[i]))
-          addIncoming(argument, values);
+    function.walk([&](NVVM::WgmmaMmaAsyncOp product) {
+      for (Operation *use : firstUses(product)) {
+        b_.setInsertionPoint(use);
+        b_.setLoc(use->getLoc());
+        call("tsr_emu_use_sums", nullptr,
+             {constant(int32_t(product->getAttrOfType<IntegerAttr>(kProductNumber).getInt())),
+              constant(sites_.number(use))},
+             false);
+      }
     });
   }
 
-  /// Adds what the branches to the argument's block pass for it.
-  static void addIncoming(BlockArgument argument, llvm::SmallSetVector<Value, 8> &values) {
-    for (auto from = argument.getOwner()->pred_begin(); from != argument.getOwner()->pred_end(); ++from)
-      if (auto branch = dyn_cast<BranchOpInterface>((*from)->getTerminator()))
-        if (Value v = branch.getSuccessorOperands(from.getSuccessorIndex())[argument.getArgNumber()])
-          values.insert(v);
+  /// Returns the first operation of each block that computes with sums of the product. What only renames
+  /// registers does not count, nor does a further product.
+  static SmallVector<Operation *> firstUses(NVVM::WgmmaMmaAsyncOp product) {
+    llvm::MapVector<Block *, Operation *> first;
+    llvm::SmallSetVector<Value, 8> values;
+    values.insert(product.getResult());
+    for (size_t i = 0; i < values.size(); ++i)
+      for (OpOperand &use : Value(values[i]).getUses()) {
+        Operation *op = use.getOwner();
+        if (isa<LLVM::ExtractValueOp, LLVM::InsertValueOp, LLVM::ExtractElementOp, LLVM::InsertElementOp,
+                LLVM::ShuffleVectorOp>(op)) {
+          values.insert(op->getResult(0));
+        } else if (auto branch = dyn_cast<BranchOpInterface>(op)) {
+          if (auto argument = branch.getSuccessorBlockArgument(use.getOperandNumber()))
+            values.insert(*argument);
+        } else if (!isa<NVVM::WgmmaMmaAsyncOp>(op)) {
+          Operation *&found = first[op->getBlock()];
+          if (!found || op->isBeforeInBlock(found)) found = op;
+        }
+      }
+    SmallVector<Operation *> uses;
+    for (const auto &[block, use] : first)
+      uses.push_back(use);
+    return uses;
   }
 
   LogicalResult rewriteOp(Operation *op) {

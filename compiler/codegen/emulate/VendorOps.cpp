@@ -98,6 +98,24 @@ public:
       return call_("tsr_emu_commit_copies", nullptr, {}, false), erase();
     if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op_))
       return call_("tsr_emu_await_copies", nullptr, constant(int32_t(wait.getN())), false), erase();
+    if (auto init = dyn_cast<NVVM::MBarrierInitOp>(op_)) {
+      if (init.getPredicate()) return false;
+      return call_("tsr_emu_init_arrivals", nullptr, {plain(init.getAddr()), init.getCount(), site_()},
+                   false),
+             erase();
+    }
+    if (auto expect = dyn_cast<NVVM::MBarrierArriveExpectTxOp>(op_)) {
+      if (expect.getPredicate() || (expect->getNumResults() && !expect->use_empty())) return false;
+      return call_("tsr_emu_expect_bytes", nullptr, {plain(expect.getAddr()), expect.getTxcount(), site_()},
+                   false),
+             erase();
+    }
+    if (auto wait = dyn_cast<NVVM::MBarrierTryWaitParityOp>(op_))
+      return call_("tsr_emu_await_bytes", nullptr, {plain(wait.getAddr()), wait.getPhase(), site_()}, false),
+             erase();
+    if (isa<NVVM::FenceMbarrierInitOp>(op_))
+      return call_("tsr_emu_fence_arrivals", nullptr, {}, false), erase();
+    if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op_)) return copyBox(copy);
     if (auto instruction = instructionOfRocm(name))
       return multiply(*instruction, op_->getOperand(0), op_->getOperand(1), op_->getOperand(2));
     if (auto product = dyn_cast<ROCDL::wmma_i32_16x16x16_iu8>(op_)) {
@@ -271,10 +289,24 @@ private:
     return erase();
   }
 
+  /// A pointer to the host's memory, which has one address space.
+  Value plain(Value pointer) {
+    auto type = LLVM::LLVMPointerType::get(b_.getContext());
+    return pointer.getType() == type ? pointer : LLVM::AddrSpaceCastOp::create(b_, type, pointer).getResult();
+  }
+
+  bool copyBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
+    if (op.getMode() != NVVM::TMALoadMode::TILE || op.getMulticastMask() || op.getPredicate() ||
+        op.getL2CacheHint() || op.getGroup())
+      return false;
+    call_("tsr_emu_copy_box", nullptr,
+          {plain(op.getDstMem()), op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getMbar()),
+           site_()},
+          false);
+    return erase();
+  }
+
   bool copyAsync(NVVM::CpAsyncOp op) {
-    auto plain = [&](Value pointer) -> Value {
-      return LLVM::AddrSpaceCastOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), pointer);
-    };
     Value bytes = constant(int32_t(op.getSize())), copied = op.getCpSize() ? op.getCpSize() : bytes;
     call_("tsr_emu_copy_async", nullptr, {plain(op.getDst()), plain(op.getSrc()), bytes, copied, site_()},
           false);
