@@ -112,12 +112,15 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileLegalizeNumerics(legalize));
   kernel.addPass(createTileOrderReductions({target.threads}));
   // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.
+  // It makes further kernels.
   if (target.pipelines) {
     kernel.addPass(createTilePlanMemory());
-    kernel.addPass(createTilePipelineLoops({backend, target.stages, target.threads, target.sharedBytes}));
+    pm.addPass(createTilePipelineLoops(
+        {backend, target.stages, target.threads, target.sharedBytes, target.copiesBoxes}));
   }
-  kernel.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));
-  kernel.addPass(createTilePlanMemory());
+  OpPassManager &last = pm.nest<tile::KernelOp>();
+  last.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));
+  last.addPass(createTilePlanMemory());
 }
 
 void addTargetPasses(PassManager &pm, const PipelineOptions &options) {

@@ -40,6 +40,7 @@ constexpr GpuArchitecture turing() {
 constexpr GpuArchitecture hopper() {
   GpuArchitecture row =
       ampere("sm_90a", "+ptx84", 227, 4, {{{"wgmma.m64n8k16", "f16 bf16"}, kHalf, kInteger, kTf32, kDouble}});
+  row.copiesBoxes = true;
   row.units = 132;
   row.productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}};
   return row;

@@ -51,7 +51,8 @@ std::string bundleOf(ModuleOp module, const std::string &name, std::string &why)
   return bytes;
 }
 
-std::string launch(Device &device, const std::string &bundle, std::vector<uint64_t> arguments) {
+std::string launch(Device &device, const std::string &bundle, std::vector<uint64_t> arguments,
+                   const std::string &name) {
   tsr_module_t module = nullptr;
   tsr_kernel_t kernel = nullptr;
   std::vector<void *> slots;
@@ -60,7 +61,7 @@ std::string launch(Device &device, const std::string &bundle, std::vector<uint64
   std::string why;
   if (tsrLoadModule(device.handle, bundle.data(), bundle.size(), &module) != TSR_SUCCESS)
     return std::string("not loaded: ") + tsrLastError();
-  if (tsrGetKernel(module, nullptr, &kernel) != TSR_SUCCESS ||
+  if (tsrGetKernel(module, name.empty() ? nullptr : name.c_str(), &kernel) != TSR_SUCCESS ||
       tsrLaunch(kernel, nullptr, tsr_launch_t{}, slots.data(), slots.size()) != TSR_SUCCESS)
     why = tsrLastError();
   (void)tsrUnloadModule(module);

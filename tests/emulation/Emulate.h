@@ -23,9 +23,10 @@ public:
 /// ("ptx:emulated:sm_80+check"). Returns the reason in `why` if it is refused.
 std::string bundleOf(mlir::ModuleOp module, const std::string &name, std::string &why);
 
-/// Launches the bundle's only kernel; `arguments` has a value for each parameter. Returns the error's text,
-/// or
+/// Launches the kernel of the bundle, or its only one (""); `arguments` has a value for each parameter.
+/// Returns the error's text, or
 /// "" if there is none.
-std::string launch(Device &device, const std::string &bundle, std::vector<uint64_t> arguments);
+std::string launch(Device &device, const std::string &bundle, std::vector<uint64_t> arguments,
+                   const std::string &kernel = "");
 
 } // namespace tessera::emulation

@@ -31,10 +31,11 @@ struct Sample {
   std::vector<uint64_t> dims;
   int needless =
       0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
+  std::string kernel = ""; // a variant of the sample's; "": the sample's
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
-Outcome run(const Sample &sample, llvm::function_ref<void(ModuleOp, Outcome &)> mutate) {
+Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outcome &)> mutate) {
   std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + sample.name + "/" + sample.name + ".py");
   std::stringstream source;
   source << file.rdbuf();
@@ -47,7 +48,11 @@ Outcome run(const Sample &sample, llvm::function_ref<void(ModuleOp, Outcome &)> 
   if (compilation.begin(source.str()) != CompileStatus::Ok ||
       compilation.advance(Level::Target) != CompileStatus::Ok)
     return out.error = diags.empty() ? "not compiled" : diags.front().message, out;
-  mutate(compilation.module(), out);
+  // The kernel alone is mutated.
+  const std::string entry = "tsr_kernel_" + (sample.kernel.empty() ? sample.name : sample.name + "$tma");
+  compilation.module().walk([&](LLVM::LLVMFuncOp function) {
+    if (function.getName() == entry) mutate(function, out);
+  });
   const std::string name = sample.vendor + ":emulated:" + sample.arch + "+check";
   const std::string bundle = bundleOf(compilation.module(), name, out.error);
   if (!out.error.empty()) return out;
@@ -60,7 +65,7 @@ Outcome run(const Sample &sample, llvm::function_ref<void(ModuleOp, Outcome &)> 
     arguments.push_back(reinterpret_cast<uint64_t>(tensor));
   }
   arguments.insert(arguments.end(), sample.dims.begin(), sample.dims.end());
-  out.error = launch(device, bundle, arguments);
+  out.error = launch(device, bundle, arguments, sample.kernel.empty() ? sample.name : sample.kernel);
   for (size_t i = 0; i < sample.tensors.size(); ++i)
     EXPECT_EQ(tsrFree(device.handle, reinterpret_cast<void *>(arguments[i])), TSR_SUCCESS);
   return out;
@@ -68,9 +73,9 @@ Outcome run(const Sample &sample, llvm::function_ref<void(ModuleOp, Outcome &)> 
 
 /// Runs the sample without barrier `without` (-1: all are there).
 Outcome runWithout(const Sample &sample, int without) {
-  return run(sample, [&](ModuleOp module, Outcome &out) {
+  return run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &out) {
     std::vector<Operation *> barriers;
-    module.walk([&](Operation *op) {
+    kernel.walk([&](Operation *op) {
       if (isBarrier(op)) barriers.push_back(op);
     });
     out.barriers = int(barriers.size());
@@ -112,8 +117,8 @@ const Sample kRing = {"gemm", "ptx", "sm_80", {70 * 200 * 2, 200 * 72 * 2, 70 * 
 TEST(Rings, TheLoopWaitsForNoMoreThanItsStep) {
   std::vector<uint32_t> pending;
   int commits = 0, barriersInLoop = 0;
-  const Outcome whole = run(kRing, [&](ModuleOp module, Outcome &) {
-    module.walk([&](Operation *op) {
+  const Outcome whole = run(kRing, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](Operation *op) {
       if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op)) {
         pending.push_back(wait.getN());
         barriersInLoop += wait->getNextNode() && isBarrier(wait->getNextNode());
@@ -128,24 +133,24 @@ TEST(Rings, TheLoopWaitsForNoMoreThanItsStep) {
 }
 
 TEST(Rings, AWaitForOneStepLessIsFound) {
-  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
-    module.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.setN(wait.getN() + 1); });
+  const Outcome mutant = run(kRing, [](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.setN(wait.getN() + 1); });
   });
   EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos) << mutant.error;
 }
 
 TEST(Rings, AMissingWaitIsFound) {
-  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
-    module.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.erase(); });
+  const Outcome mutant = run(kRing, [](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([](NVVM::CpAsyncWaitGroupOp wait) { wait.erase(); });
   });
   EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos) << mutant.error;
 }
 
 TEST(Rings, AMissingEndOfAGroupIsFound) {
   for (size_t without = 0; without < 3; ++without) {
-    const Outcome mutant = run(kRing, [&](ModuleOp module, Outcome &) {
+    const Outcome mutant = run(kRing, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
       std::vector<Operation *> commits;
-      module.walk([&](NVVM::CpAsyncCommitGroupOp commit) { commits.push_back(commit); });
+      kernel.walk([&](NVVM::CpAsyncCommitGroupOp commit) { commits.push_back(commit); });
       commits.at(without)->erase();
     });
     EXPECT_NE(mutant.error.find("[E_EMU_NOT_AWAITED] gemm.py:"), std::string::npos)
@@ -155,12 +160,100 @@ TEST(Rings, AMissingEndOfAGroupIsFound) {
 
 /// Without it a thread copies into the buffer that a slower one still reads.
 TEST(Rings, AMissingBarrierOfTheLoopIsFound) {
-  const Outcome mutant = run(kRing, [](ModuleOp module, Outcome &) {
+  const Outcome mutant = run(kRing, [](LLVM::LLVMFuncOp kernel, Outcome &) {
     Operation *barrier = nullptr;
-    module.walk([&](NVVM::CpAsyncWaitGroupOp wait) { barrier = wait->getNextNode(); });
+    kernel.walk([&](NVVM::CpAsyncWaitGroupOp wait) { barrier = wait->getNextNode(); });
     barrier->erase();
   });
   EXPECT_NE(mutant.error.find("gemm.py:"), std::string::npos) << mutant.error;
+}
+
+/// The same loop with a ring of 4 buffers that copies of boxes fill.
+const Sample kBoxes = {"gemm",        "ptx", "sm_90a",  {70 * 200 * 2, 200 * 72 * 2, 70 * 72 * 4},
+                       {70, 200, 72}, 0,     "gemm.tma"};
+
+/// Runs the loop after `mutate` has changed each operation of this kind, or only number `one`.
+template <typename Op> std::string mutant(llvm::function_ref<void(Op)> mutate, int one = -1) {
+  int changed = 0;
+  const Outcome out = run(kBoxes, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    std::vector<Op> ops;
+    kernel.walk([&](Op op) { ops.push_back(op); });
+    for (auto [i, op] : llvm::enumerate(ops))
+      if (one < 0 || int(i) == one) mutate(op), ++changed;
+  });
+  EXPECT_GT(changed, 0);
+  return out.error;
+}
+template <typename Op> std::string without(int one = -1) {
+  return mutant<Op>([](Op op) { op.erase(); }, one);
+}
+Value constantBefore(Operation *op, int32_t value) {
+  OpBuilder b(op);
+  return LLVM::ConstantOp::create(b, op->getLoc(), b.getI32Type(), value);
+}
+auto expecting(int32_t more) {
+  return [more](NVVM::MBarrierArriveExpectTxOp op) {
+    auto bytes = op.getTxcount().getDefiningOp<LLVM::ConstantOp>();
+    op.getTxcountMutable().assign(
+        constantBefore(op, int32_t(cast<IntegerAttr>(bytes.getValue()).getInt()) + more));
+  };
+}
+
+#define EXPECT_FOUND(code, error)                                                                            \
+  {                                                                                                          \
+    const std::string found = error;                                                                         \
+    EXPECT_NE(found.find("[" code "] gemm.py:"), std::string::npos) << found;                                \
+  }
+
+TEST(Boxes, TheKernelItselfIsClean) {
+  int copies = 0, waits = 0;
+  const Outcome whole = run(kBoxes, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) { ++copies; });
+    kernel.walk([&](NVVM::WgmmaWaitGroupSyncOp) { ++waits; });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(copies, 8); // of two tensors: three steps ahead, and one in each step
+  EXPECT_EQ(waits, 2);  // for the product of the step before, and for the last one
+}
+
+TEST(Boxes, EachSynchronizationIsNeeded) {
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::MBarrierTryWaitParityOp>());
+  EXPECT_FOUND("E_EMU_UNINITIALIZED", without<NVVM::MBarrierInitOp>(0));
+  // The fence of the next barrier would do as well.
+  EXPECT_FOUND("E_EMU_FENCE", run(kBoxes, [](LLVM::LLVMFuncOp kernel, Outcome &) {
+                                kernel.walk([](NVVM::FenceMbarrierInitOp fence) { fence.erase(); });
+                                kernel.walk([](NVVM::FenceProxyOp fence) { fence.erase(); });
+                              }).error);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::MBarrierArriveExpectTxOp>(i));
+    EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(2 * i));
+  }
+  // The barriers: after the words are prepared, and before a buffer is filled again.
+  EXPECT_FOUND("E_EMU_RACE", without<NVVM::BarrierOp>(0));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::BarrierOp>(1));
+}
+
+TEST(Boxes, EachNumberIsRight) {
+  EXPECT_FOUND("E_EMU_DEADLOCK", mutant<NVVM::MBarrierArriveExpectTxOp>(expecting(16)));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", mutant<NVVM::MBarrierArriveExpectTxOp>(expecting(-4096)));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", mutant<NVVM::MBarrierTryWaitParityOp>([](auto wait) {
+                 wait.getPhaseMutable().assign(constantBefore(wait, 0)); // also in the second round
+               }));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", mutant<NVVM::MBarrierTryWaitParityOp>([](auto wait) {
+                 wait.getPhaseMutable().assign(constantBefore(wait, 1));
+               }));
+  EXPECT_FOUND("E_EMU_DEADLOCK", mutant<NVVM::MBarrierInitOp>([](auto init) {
+                 init.getCountMutable().assign(constantBefore(init, 2));
+               }));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED",
+               mutant<NVVM::WgmmaWaitGroupSyncOp>([](auto wait) { wait.setGroup(wait.getGroup() + 1); }));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::WgmmaWaitGroupSyncOp>(1));
+  EXPECT_FOUND("E_EMU_ALIGNMENT", mutant<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>([](auto copy) {
+                 OpBuilder b(copy);
+                 copy.getDstMemMutable().assign(
+                     LLVM::GEPOp::create(b, copy.getLoc(), copy.getDstMem().getType(), b.getI8Type(),
+                                         copy.getDstMem(), ArrayRef<LLVM::GEPArg>{16}));
+               }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,

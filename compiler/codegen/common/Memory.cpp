@@ -123,7 +123,7 @@ TileLowering::Place TileLowering::bufferPlace(Value buffer) {
 void TileLowering::swizzle(Place &p, Value v) {
   const int64_t bytes = inMemoryElement(p.element).getIntOrFloatBitWidth() / 8;
   int64_t rowBytes = p.shape.back() * bytes;
-  if (tile::isReadShared(v)) {
+  if (tile::isInPanels(v)) {
     rowBytes = layout::panelBytes(rowBytes);
     p.panel = rowBytes / bytes;
   }

@@ -143,6 +143,8 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](ConvertOp o) { return lowerConvert(o); })
       .Case<AllocSharedOp, SlotOp, ReshapeOp>([](Operation *) { return success(); })
       .Case([&](CommitGroupOp) { return commitCopies(), success(); })
+      .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp>(
+          [&](Operation *o) { return lowerBoxes(o); })
       .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })
       .Case([&](BarrierOp) {
         commitCopies();

@@ -10,6 +10,7 @@ namespace tessera::gpu {
 namespace {
 
 constexpr int64_t kAlign = 128;
+constexpr unsigned kTensorMapBytes = 128, kTensorMapAlign = 64; // a CUtensorMap
 constexpr int64_t kPanelAlign = 1024; // of tiles that instructions read (tile-plan-memory)
 /// Of a lane: with as many and 128 registers the rest of a product's loop is not spilled.
 constexpr int64_t kSumsOfTwoBlocks = 64;
@@ -80,6 +81,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     if (found.wasInterrupted()) return failure();
   }
   planMemory();
+  collectTensorMaps();
   hasCopies_ = target_.copiesAsync &&
                kernel_.walk([](tile::CpAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
   MLIRContext *context = b_.getContext();
@@ -90,6 +92,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
                     : arg.getType().isIndex()          ? Type(b_.getI64Type())
                                                        : target::inMemoryElement(arg.getType()));
   if (resources_.workspace) types.push_back(global);
+  types.append(tensorMaps_.size(), pointerTo(context, 0));
   b_.setInsertionPointToEnd(module.getBody());
   auto function = mlir::gpu::GPUFuncOp::create(b_, entrySymbol(kernel_.getName()),
                                                b_.getFunctionType(types, TypeRange()));
@@ -97,6 +100,14 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(threads_), 1, 1}));
 
   Block &entry = function.getBody().front();
+  const size_t firstMap = types.size() - tensorMaps_.size();
+  for (auto [i, map] : llvm::enumerate(tensorMaps_)) { // by value
+    const auto number = unsigned(firstMap + i);
+    map.parameter = entry.getArgument(number);
+    function.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(LLVM::LLVMArrayType::get(b_.getI8Type(), kTensorMapBytes)));
+    function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(), b_.getI64IntegerAttr(kTensorMapAlign));
+  }
   b_.setInsertionPointToStart(&entry);
   programId_ = mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x);
   thread_ = arith::IndexCastUIOp::create(b_, b_.getI32Type(),
@@ -107,7 +118,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     if (!arg.getType().isInteger(1)) return given;
     return arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, given, zeroOf(given.getType()));
   });
-  emitMemory(module, entry.getArguments().back());
+  emitMemory(module, entry.getArgument(unsigned(firstMap - 1)));
   emitProgramIds(programId_);
   if (failed(lowerBlock(kernel_.getBody().front()))) {
     function.erase();
@@ -135,7 +146,7 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
       auto bytes = LLVM::LLVMArrayType::get(b_.getI8Type(), dynamic ? 0 : resources_.shared);
       LLVM::GlobalOp::create(b_, bytes, /*isConstant=*/false,
                              dynamic ? LLVM::Linkage::External : LLVM::Linkage::Internal, name, Attribute(),
-                             readsShared_ ? kPanelAlign : kAlign, kSharedSpace);
+                             readsShared_ || !tensorMaps_.empty() ? kPanelAlign : kAlign, kSharedSpace);
     }
     buffers_ = scratch_ = LLVM::AddressOfOp::create(b_, pointerTo(b_.getContext(), kSharedSpace), name);
     exchange_ = address(buffers_, constant(sharedTiles_), b_.getI8Type());
@@ -186,6 +197,9 @@ bool KernelLowering::mayChange(const View &view) {
 LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   const bool outer = std::exchange(owesBarrier_, false);
   if (failed(TileLowering::lowerFor(op))) return failure();
+  // Products in flight are awaited once, after the loop.
+  if (llvm::any_of(op.getBody()->getOps<tile::MmaOp>(), [](tile::MmaOp mma) { return mma.getInFlight(); }))
+    vendor_.emitProductWait(b_, 0);
   boundSums(op);
   if (owesBarrier_) lowerBarrier();
   owesBarrier_ = outer;

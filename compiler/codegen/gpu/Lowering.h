@@ -23,8 +23,9 @@ public:
         target_(target.architecture()), threads_(kernel.getThreads().value_or(target_.threads)) {}
 
   /// Emits the kernel at the end of `module`. Its parameters are pointers (address space 1), scalars and i64
-  /// dims in the order of the tile kernel, and last, if resources().workspace is not 0, a pointer to that
-  /// many bytes for each program of the launch. Fails with a diagnostic if an operation cannot be lowered.
+  /// dims in the order of the tile kernel; then, if resources().workspace is not 0, a pointer to that
+  /// many bytes for each program of the launch; last, a pointer to each of resources().tensorMaps. Fails with
+  /// a diagnostic if an operation cannot be lowered.
   mlir::FailureOr<mlir::gpu::GPUFuncOp> lower(mlir::gpu::GPUModuleOp module);
 
   /// Valid after lower().
@@ -32,6 +33,7 @@ public:
     int64_t shared = 0;        // bytes of shared memory in total
     int64_t dynamicShared = 0; // of these, bytes that the launch has to ask for
     int64_t workspace = 0;     // bytes of global memory per program
+    std::vector<MetadataTensorMap> tensorMaps;
   };
   const Resources &resources() const { return resources_; }
   /// Of a thread block.
@@ -55,6 +57,13 @@ private:
   LogicalResult lowerCopy(tile::CpAsyncOp) override;
   void commitCopies() override;
   void awaitCopies(int64_t pending) override;
+
+  // Boxes.cpp: copies of boxes of tensors
+  void collectTensorMaps();
+  LogicalResult lowerBoxes(Operation *) override;
+  void copyBox(tile::CopyBoxOp);
+  Value arrivalsWord(Value arrivals, Value index);
+
   Value groupInfo(tile::GroupInfoKind) override;
   llvm::StringRef syncScope(tile::MemoryScope) override;
   Value emitUpdate(tile::AtomicOp, Value address, Value value) override;
@@ -160,7 +169,7 @@ private:
   struct SharedOperand;
   /// Awaits the product that was started, unless `op` may run beside it.
   void beforeOp(mlir::Operation *op) override;
-  void awaitProduct();
+  void awaitProduct(int64_t pending = 0);
 
   const Vendor &vendor_;
   const Architecture &target_;
@@ -176,6 +185,13 @@ private:
     Vec<Value> before;
     Vec<std::pair<Vec<int64_t>, Value>> sums;
   };
+  /// A tensor map: what it describes, and the kernel's parameter.
+  struct TensorMap {
+    Value view;
+    Vec<int64_t> box;
+    Value parameter;
+  };
+  Vec<TensorMap> tensorMaps_;
   std::optional<StartedProduct> started_;
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   Value thread_;                               // i32

@@ -124,20 +124,6 @@ SmallVector<Value> KernelLowering::keepPastLimits(tile::MmaOp op, const layout::
   });
 }
 
-/// The loop whose variable only this product reads and replaces, if it does not change the limits.
-static scf::ForOp sumOfLoop(tile::MmaOp mma) {
-  auto variable = dyn_cast<BlockArgument>(mma.getAcc());
-  auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
-  if (!variable || !loop || variable.getOwner() != loop.getBody() || mma.getLimits().empty()) return {};
-  const unsigned i = variable.getArgNumber() - loop.getNumInductionVars();
-  const bool isOnlySum = variable.hasOneUse() && mma->hasOneUse() &&
-                         loop.getBody()->getTerminator()->getOperand(i) == mma.getResult();
-  return isOnlySum && llvm::all_of(mma.getLimits().take_front(2),
-                                   [&](Value limit) { return loop.isDefinedOutsideOfLoop(limit); })
-             ? loop
-             : scf::ForOp();
-}
-
 void KernelLowering::boundSums(scf::ForOp loop) {
   llvm::erase_if(boundedSums_, [&](tile::MmaOp mma) {
     if (mma->getParentOp() != loop) return false;
@@ -233,7 +219,7 @@ void KernelLowering::endProduct(tile::MmaOp op, ValueRange before, Vec<Value> af
   const auto sums = cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding());
   ++products_;
   mostSums_ = std::max(mostSums_, sums.getValue().registers());
-  if (sumOfLoop(op))
+  if (!op.getLimits().empty() && tile::sumOfLoop(op))
     boundedSums_.push_back(op);
   else if (!op.getLimits().empty())
     after = keepPastLimits(op, sums.getValue(), before, after);

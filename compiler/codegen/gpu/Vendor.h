@@ -105,6 +105,24 @@ public:
   virtual void emitCopyWait(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
     llvm_unreachable("the vendor has no asynchronous copies");
   }
+  /// If the row has them (copiesBoxes): copies of boxes of a tensor, whose bytes arrive in words of 8 bytes
+  /// of shared memory. One thread emits the first three. Prepares words, whose first phase ends with one call
+  /// of emitExpectBytes and the arrival of all bytes; adds bytes to expect, and ends the phase without more;
+  /// starts a copy to `to`, in shared memory, at `coordinates` (i32, innermost first) of the tensor that
+  /// `map` describes; waits for the end of a phase whose number modulo 2 is `parity` (i32).
+  virtual void emitInitArrivals(mlir::ImplicitLocOpBuilder &, mlir::ValueRange words) const {
+    llvm_unreachable("the vendor copies no boxes");
+  }
+  virtual void emitExpectBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, int64_t bytes) const {
+    llvm_unreachable("the vendor copies no boxes");
+  }
+  virtual void emitCopyBox(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value map,
+                           mlir::ValueRange coordinates, mlir::Value word) const {
+    llvm_unreachable("the vendor copies no boxes");
+  }
+  virtual void emitAwaitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value parity) const {
+    llvm_unreachable("the vendor copies no boxes");
+  }
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z). If
   /// `residentBlocks` is not 0, registers are to be used so that as many blocks fit a unit at once.
   virtual void markKernel(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<int32_t> block,

@@ -111,6 +111,9 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
       started_->sums.emplace_back(numbers, sum);
     }
   vendor_.emitProductCommit(b_);
+  if (!op.getInFlight()) return success();
+  if (!tile::sumOfLoop(op)) return op.emitOpError() << "is in flight, but its sum is used in the loop";
+  awaitProduct(1); // the one of the step before
   return success();
 }
 
@@ -139,11 +142,11 @@ void KernelLowering::beforeOp(Operation *op) {
   awaitProduct();
 }
 
-void KernelLowering::awaitProduct() {
+void KernelLowering::awaitProduct(int64_t pending) {
   StartedProduct product = std::move(*started_);
   started_.reset();
   Vec<Value> after = product.before;
-  vendor_.emitProductWait(b_, 0);
+  vendor_.emitProductWait(b_, pending);
   for (const auto &[numbers, sum] : product.sums)
     for (auto [position, number] : llvm::enumerate(numbers))
       after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));

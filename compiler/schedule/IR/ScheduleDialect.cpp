@@ -40,6 +40,8 @@ LogicalResult ScheduleDialect::verifyOperationAttribute(Operation *op, NamedAttr
   const bool isFunction = isa<graph::FuncOp>(op);
   if (name == kStages || name == kMostStages)
     return check(isLoop && integer && integer.getValue().sge(1), "an integer of at least 1 on scf.for");
+  if (name == kCopy)
+    return check(isLoop && text && (text == "async" || text == "tma"), "\"async\" or \"tma\" on scf.for");
   if (name == kIterator) return check(isLoop && text && text == "reduction", "\"reduction\" on scf.for");
   if (name == tile::kFusion)
     return check((isFunction || isa<KernelOp, tile::KernelOp>(op)) && text &&

@@ -38,6 +38,7 @@ namespace tessera::schedule {
 // Names of the dialect's discardable attributes (ScheduleOps.td). Those about fusion are in
 // compiler/tile/IR/TileDialect.h, because Tile IR obeys them too.
 inline constexpr llvm::StringLiteral kStages = ScheduleDialect::StagesAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kCopy = ScheduleDialect::CopyAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kMostStages = ScheduleDialect::MostStagesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kIterator = ScheduleDialect::IteratorAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kHints = ScheduleDialect::HintsAttrHelper::getNameStr();

@@ -28,6 +28,7 @@ def Schedule_Dialect : Dialect {
     | --- | --- | --- |
     | `schedule.stages` | `scf.for` | how many steps' copies the loop has in shared memory at once, at least 1; refused if they do not fit. Absent: the target's default, as far as shared memory allows |
     | `schedule.most_stages` | `scf.for` | the program's request: at most as many; fewer if they do not fit, which is reported |
+    | `schedule.copy` | `scf.for` | how these copies are done: `"async"` by every thread, `"tma"` by the device's engine where a launch allows it; the default is `"tma"` where the loop can have it |
     | `schedule.iterator` | `scf.for` | "reduction": the loop was made from an implicit tile iterator |
     | `schedule.fusion` | functions, kernels | "auto", or "none": no fusion |
     | `schedule.fuse` | any operation of a kernel | `false` ends a fusion group there |
@@ -38,7 +39,7 @@ def Schedule_Dialect : Dialect {
     | `schedule.decision` | operations with variants, groups, launches | the decision: choice, mapper, legal set |
   }];
   let discardableAttrs = (ins
-    "::mlir::IntegerAttr":$stages, "::mlir::IntegerAttr":$most_stages, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
+    "::mlir::IntegerAttr":$stages, "::mlir::IntegerAttr":$most_stages, "::mlir::StringAttr":$copy, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
     "::mlir::DictionaryAttr":$variants, "::mlir::IntegerAttr":$choice, "::mlir::DictionaryAttr":$decision);
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -200,7 +200,7 @@ Value TileBuilder::reduce(ReduceKind kind, DType dtype, Value x, int64_t axis) {
 Value TileBuilder::mma(DType operands, Value a, Value b, Value accumulator, bool transposeA,
                        bool transposeB) {
   return MmaOp::create(b_, loc_, accumulator.getType(), a, b, accumulator, ValueRange(), transposeA,
-                       transposeB, isUnsigned(operands), FragmentAttr());
+                       transposeB, isUnsigned(operands), FragmentAttr(), false);
 }
 
 /// Does the access read or write a tile, rather than one element?

@@ -102,9 +102,12 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     ```
     If the fragment names an instruction, the accumulator has the layout that the instruction and the warps give it. An
     operand has its layout, too, or is in memory.
+
+    A product that is `in_flight` adds to a sum that its loop carries and uses for nothing else. It runs beside what
+    follows it until that of the next step has started, or until the end of the loop.
   }];
   let arguments = (ins Tile_MmaOperand:$a, Tile_MmaOperand:$b, Tile_AnyTile:$acc, Variadic<Index>:$limits, UnitAttr:$trans_a, UnitAttr:$trans_b,
-                       UnitAttr:$is_unsigned, OptionalAttr<Tile_FragmentAttr>:$fragment);
+                       UnitAttr:$is_unsigned, OptionalAttr<Tile_FragmentAttr>:$fragment, UnitAttr:$in_flight);
   let results = (outs Tile_AnyTile:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`limits` `(` $limits^ `)`)? (`unsigned` $is_unsigned^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)

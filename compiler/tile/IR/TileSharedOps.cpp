@@ -46,15 +46,33 @@ LogicalResult BufferWriteOp::verify() {
                             getValue().getType());
 }
 
-LogicalResult CpAsyncOp::verify() {
-  ViewType view = getView().getType();
-  BufferType buffer = getBuffer().getType();
-  if (failed(verifyAccess(*this, view.getRank(), getStarts().size(), getExtents()))) return failure();
-  if (ArrayRef<int64_t>(tileShape(getExtents())) != buffer.getShape())
-    return emitOpError() << "extents [" << getExtents() << "] do not give the shape of " << buffer;
+template <typename Copy> static LogicalResult verifyCopy(Copy op) {
+  ViewType view = op.getView().getType();
+  BufferType buffer = op.getBuffer().getType();
+  if (failed(verifyAccess(op, view.getRank(), op.getStarts().size(), op.getExtents()))) return failure();
+  if (ArrayRef<int64_t>(tileShape(op.getExtents())) != buffer.getShape())
+    return op.emitOpError() << "extents [" << op.getExtents() << "] do not give the shape of " << buffer;
   if (view.getElementType() != buffer.getElementType())
-    return emitOpError() << "copies between " << view << " and " << buffer << ": element types differ";
+    return op.emitOpError() << "copies between " << view << " and " << buffer << ": element types differ";
   return success();
+}
+
+LogicalResult CpAsyncOp::verify() { return verifyCopy(*this); }
+
+static LogicalResult verifyArrivals(Operation *op, Value arrivals) {
+  auto type = cast<BufferType>(arrivals.getType());
+  if (arrivals.getDefiningOp<AllocSharedOp>() && type.getRank() == 1 && type.getElementType().isInteger(64))
+    return success();
+  return op->emitOpError() << "counts arrivals in " << type
+                           << ", which is no tile.alloc_shared of a row of i64";
+}
+
+LogicalResult InitArrivalsOp::verify() { return verifyArrivals(*this, getArrivals()); }
+LogicalResult ExpectBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
+LogicalResult AwaitBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
+LogicalResult CopyBoxOp::verify() {
+  if (failed(verifyArrivals(*this, getArrivals()))) return failure();
+  return verifyCopy(*this);
 }
 
 LogicalResult FenceOp::verify() {

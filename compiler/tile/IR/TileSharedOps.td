@@ -79,6 +79,55 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [
 class Tile_SyncOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>, MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>]>;
 
+// Copies of boxes of a tensor by an engine of the device (TMA). A buffer of words counts their arrivals: word i has
+// phases, each of which ends when the bytes that were expected have arrived.
+def Tile_InitArrivalsOp : Tile_SyncOp<"init_arrivals"> {
+  let summary = "prepares words that count arriving bytes; their first phase begins";
+  let description = [{
+    ```mlir
+    %full = tile.alloc_shared {align = 8 : i64} : !tile.buffer<4xi64, none>
+    tile.init_arrivals %full : !tile.buffer<4xi64, none>
+    ```
+    It is a barrier: every thread may use the words after it.
+  }];
+  let arguments = (ins Tile_BufferType:$arrivals);
+  let assemblyFormat = "$arrivals attr-dict `:` qualified(type($arrivals))";
+  let hasVerifier = 1;
+}
+
+def Tile_ExpectBytesOp : Tile_SyncOp<"expect_bytes"> {
+  let summary = "the current phase of a word ends when so many bytes have arrived";
+  let arguments = (ins Tile_BufferType:$arrivals, Index:$index, ConfinedAttr<I64Attr, [IntPositive]>:$bytes);
+  let assemblyFormat = "$bytes `in` $arrivals `[` $index `]` attr-dict `:` qualified(type($arrivals))";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyBoxOp : Tile_SyncOp<"copy_box"> {
+  let summary = "starts the copy of a tile into a whole shared buffer, whose bytes arrive in a word";
+  let description = [{
+    ```mlir
+    tile.expect_bytes 4096 in %full[%i] : !tile.buffer<4xi64, none>
+    tile.copy_box %A[%m, %k] extents [64, 32] to %b arrives %full[%i]
+        : !tile.view<?x?xbf16>, !tile.buffer<64x32xbf16, xor>, !tile.buffer<4xi64, none>
+    ```
+    Elements outside of the tensor become zeros. The tensor and its strides are at multiples of 16 bytes.
+  }];
+  let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, Tile_BufferType:$buffer,
+                       Tile_BufferType:$arrivals, Index:$index);
+  let assemblyFormat = [{
+    $view `[` $starts `]` `extents` $extents `to` $buffer `arrives` $arrivals `[` $index `]` attr-dict `:`
+    qualified(type($view)) `,` qualified(type($buffer)) `,` qualified(type($arrivals))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitBytesOp : Tile_SyncOp<"await_bytes"> {
+  let summary = "waits until the phase of a word ends; `phase` is its number modulo 2";
+  let arguments = (ins Tile_BufferType:$arrivals, Index:$index, Index:$phase);
+  let assemblyFormat = "$arrivals `[` $index `]` `phase` $phase attr-dict `:` qualified(type($arrivals))";
+  let hasVerifier = 1;
+}
+
 def Tile_CommitGroupOp : Tile_SyncOp<"commit_group"> {
   let summary = "closes the group of the copies started since the last commit";
   let assemblyFormat = "attr-dict";

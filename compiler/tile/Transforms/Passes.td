@@ -179,7 +179,7 @@ def TileOrderReductions : Pass<"tile-order-reductions", "::tessera::tile::Kernel
   ];
 }
 
-def TilePipelineLoops : Pass<"tile-pipeline-loops", "::tessera::tile::KernelOp"> {
+def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
   let summary = "Copies the factors of products some steps of a loop ahead, into rings of shared buffers";
   let description = [{
     For loops that copy into shared buffers by `tile.cp_async`, or that load tiles which only matrix instructions read. With
@@ -187,12 +187,17 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::tessera::tile::KernelOp">
     starts those of step i + S - 1, and computes. The wait is the only barrier of a step. `schedule.stages` of the loop is
     obeyed, or refused if the rings do not fit into shared memory. `schedule.most_stages`, and the target's default, are
     reduced to what fits. The kernel's `decisions` get the number, and its `fallbacks` what was asked for in vain.
+
+    Where the target copies boxes of tensors by an engine, and the tensors' form permits it, the kernel gets the variant
+    `tma`, which fills the rings so; the kernel itself runs where addresses or strides are no multiples of 16 bytes. With
+    `schedule.copy` = "async" a loop has no such copies; "tma" is refused where the loop cannot have them.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
     Option<"stages", "stages", "int64_t", "1", "of loops that leave them open">,
     Option<"threads", "threads", "int64_t", "0", "that share a program">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0", "of shared memory that a program may have">,
+    Option<"boxes", "boxes", "bool", "false", "the target copies boxes of tensors">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

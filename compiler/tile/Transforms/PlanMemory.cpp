@@ -25,7 +25,7 @@ constexpr int64_t kAlign = 64; // one cache line, one AVX-512 vector
 /// The swizzle of panels repeats after so many bytes, which instructions that read them count from address 0.
 constexpr int64_t kPanelAlign = 1024;
 
-int64_t alignOf(Value v) { return isReadShared(v) ? kPanelAlign : kAlign; }
+int64_t alignOf(Value v) { return isInPanels(v) ? kPanelAlign : kAlign; }
 
 struct Slot {
   int64_t begin, end, bytes, align, offset = -1;

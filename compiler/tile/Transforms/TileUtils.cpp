@@ -225,7 +225,7 @@ bool canSwizzle(Value v) {
              Operation *user = use->getOwner();
              if (auto read = dyn_cast<BufferReadOp>(user)) return read.getStarts().empty();
              if (auto write = dyn_cast<BufferWriteOp>(user)) return write.getStarts().empty();
-             return isa<CpAsyncOp>(user) || isFactor(*use);
+             return isa<CpAsyncOp, CopyBoxOp>(user) || isFactor(*use);
            });
   }
   // What reads its operands contiguously, or gives its result in pieces, stores it row-major.
@@ -267,9 +267,23 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
   return llvm::alignTo(words * 8, /*alignment=*/128);
 }
 
-bool isReadShared(Value v) {
+scf::ForOp sumOfLoop(MmaOp mma) {
+  auto variable = dyn_cast<BlockArgument>(mma.getAcc());
+  auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
+  if (!variable || !loop || variable.getOwner() != loop.getBody()) return {};
+  const unsigned i = variable.getArgNumber() - loop.getNumInductionVars();
+  const bool isOnlySum = variable.hasOneUse() && mma->hasOneUse() &&
+                         loop.getBody()->getTerminator()->getOperand(i) == mma.getResult();
+  return isOnlySum && llvm::all_of(mma.getLimits().take_front(mma.getLimits().empty() ? 0 : 2),
+                                   [&](Value limit) { return loop.isDefinedOutsideOfLoop(limit); })
+             ? loop
+             : scf::ForOp();
+}
+
+bool isInPanels(Value v) {
   return llvm::any_of(usesOfMemory(v), [&](OpOperand *use) {
     auto mma = dyn_cast<MmaOp>(use->getOwner());
+    if (isa<CopyBoxOp>(use->getOwner())) return isa<BufferType>(v.getType()) && canSwizzle(v);
     const auto row = mma && mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
     return row && row->readsShared() && use->getOperandNumber() < 2;
   });

@@ -1,6 +1,7 @@
 // Predicates on tile values that several passes need.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Operation.h"
 #include <optional>
 #include <set>
@@ -60,8 +61,13 @@ void addFallbacks(KernelOp kernel, const std::set<std::string> &lines);
 /// it a matrix that is written as a whole, and a factor of a product by a matrix instruction? A tile has no
 /// other use; a buffer may also be read as a whole.
 bool canSwizzle(mlir::Value);
-/// Is it a factor of a product whose instruction reads it in shared memory (layout::panelBytes)?
-bool isReadShared(mlir::Value);
+/// Is it a factor in panels (layout::panelBytes): does an instruction read it in shared memory, or do copies
+/// of boxes write it?
+bool isInPanels(mlir::Value);
+
+/// Returns the loop whose variable only this product reads and replaces, and which does not change the limits
+/// of the product's rows and columns; null if there is none.
+mlir::scf::ForOp sumOfLoop(MmaOp);
 
 /// Is it a shared buffer whose first axis counts the buffers of a ring?
 bool isRing(mlir::Value buffer);

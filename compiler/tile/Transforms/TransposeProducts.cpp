@@ -214,7 +214,7 @@ void Chain::emitMma(OpBuilder &b, MmaOp op) {
   auto flag = [&](bool set) { return set ? b.getUnitAttr() : UnitAttr(); };
   Value acc = turned(b, op.getAcc());
   auto product = MmaOp::create(b, op.getLoc(), acc.getType(), left, right, acc, limits, flag(!op.getTransB()),
-                               flag(transB), UnitAttr(), FragmentAttr());
+                               flag(transB), UnitAttr(), FragmentAttr(), UnitAttr());
   product->setAttr(kStrided, b.getUnitAttr());
   new_[op.getResult()] = product;
 }

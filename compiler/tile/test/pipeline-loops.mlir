@@ -1,4 +1,4 @@
-// RUN: tsr-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(tile.kernel(tile-pipeline-loops{backend=gpu stages=3 threads=256 shared-bytes=32768}))' | FileCheck %s
+// RUN: tsr-opt %s -split-input-file -verify-diagnostics -pass-pipeline='builtin.module(tile-pipeline-loops{backend=gpu stages=3 threads=256 shared-bytes=32768})' | FileCheck %s
 
 // Copies of two steps before the loop, of the step after next in it; one wait, which is a barrier. Only what the
 // start of a copy needs is computed ahead.

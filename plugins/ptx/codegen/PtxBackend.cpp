@@ -183,10 +183,39 @@ public:
     NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pending));
   }
 
+  void emitInitArrivals(ImplicitLocOpBuilder &b, ValueRange words) const override {
+    Value one = LLVM::ConstantOp::create(b, b.getI32Type(), 1);
+    for (Value word : words)
+      NVVM::MBarrierInitOp::create(b, word, one, Value());
+    NVVM::FenceMbarrierInitOp::create(b);
+  }
+  void emitExpectBytes(ImplicitLocOpBuilder &b, Value word, int64_t bytes) const override {
+    Value count = LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(bytes));
+    NVVM::MBarrierArriveExpectTxOp::create(b, Type(), word, count, NVVM::MemScopeKind::CTA, false, Value());
+  }
+  void emitCopyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange coordinates,
+                   Value word) const override {
+    // PTX 8.4 names no other destination than shared::cluster; a block is its own cluster.
+    constexpr unsigned kSharedCluster = 7;
+    Value cluster =
+        LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedCluster), to);
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, cluster, map, coordinates, word, ValueRange(), Value(), Value(), NVVM::TMALoadMode::TILE,
+        /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+  }
+  void emitAwaitBytes(ImplicitLocOpBuilder &b, Value word, Value parity) const override {
+    constexpr int32_t kTicks = 10'000'000; // after which the hardware looks again
+    NVVM::MBarrierTryWaitParityOp::create(b, word, parity,
+                                          LLVM::ConstantOp::create(b, b.getI32Type(), kTicks));
+  }
+
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t residentBlocks,
                   const gpu::Architecture &) const override {
     Builder b(function.getContext());
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) // instructions read tensor maps where they are
+      if (function.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()))
+        function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), b.getDenseI32ArrayAttr(block));
     if (residentBlocks)
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),

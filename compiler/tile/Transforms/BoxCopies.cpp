@@ -1,0 +1,122 @@
+#include "compiler/tile/Transforms/BoxCopies.h"
+#include "compiler/layout/Products.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+namespace {
+
+// Limits of tensor maps (CUDA driver API reference, cuTensorMapEncodeTiled).
+constexpr int64_t kBytes = 16;                    // of which addresses and strides are multiples
+constexpr int64_t kMostInBox = 256;               // elements along an axis
+constexpr int64_t kMostAxes = 5, kRows = 8;       // rows after which a swizzle repeats
+constexpr int64_t kMostStride = int64_t{1} << 40; // bytes, not included
+constexpr int64_t kMostExtent = int64_t{1} << 31; // elements, not included: starts are i32
+
+bool isDim(KernelOp kernel, StringRef text) {
+  return llvm::any_of(kernel.getParams().getAsRange<ParamAttr>(),
+                      [&](ParamAttr p) { return p.getKind() == ParamKind::Dim && p.getName() == text; });
+}
+
+std::optional<int64_t> numberOf(StringRef text) {
+  int64_t number = 0;
+  return text.getAsInteger(10, number) ? std::nullopt : std::optional(number);
+}
+
+/// Conditions on sizes: kept if they depend on the launch.
+class Conditions {
+public:
+  /// "K % 8 == 0"
+  void add(StringRef size, const Twine &rest, bool holds) {
+    if (!numberOf(size))
+      list_.push_back((size + rest).str());
+    else
+      isPossible_ &= holds;
+  }
+  void addText(std::string text) { list_.push_back(std::move(text)); }
+  /// No launch fulfils them.
+  bool isPossible() const { return isPossible_; }
+  std::vector<std::string> take() && { return std::move(list_); }
+
+private:
+  std::vector<std::string> list_;
+  bool isPossible_ = true;
+};
+
+void addConditions(ParamAttr param, int64_t bytes, Conditions &out) {
+  const int64_t step = std::max<int64_t>(1, kBytes / bytes), most = kMostStride / bytes;
+  const size_t rank = param.getDims().size();
+  out.addText(llvm::formatv("aligned({0}, {1})", param.getName(), kBytes));
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const StringRef extent = param.getDim(axis);
+    const int64_t known = numberOf(extent).value_or(0);
+    out.add(extent, " > 0", known > 0);
+    out.add(extent, " < " + Twine(kMostExtent), known < kMostExtent);
+  }
+  if (rank < 2) return;
+  if (param.getStrides()) {
+    for (size_t axis = 0; axis + 1 < rank; ++axis) {
+      const StringRef stride = param.getStride(axis);
+      const int64_t known = numberOf(stride).value_or(0);
+      out.add(stride, " > 0", known > 0);
+      out.add(stride, " < " + Twine(most), known < most);
+      if (step > 1) out.add(stride, " % " + Twine(step) + " == 0", known % step == 0);
+    }
+    return;
+  }
+  // The other strides are multiples of the innermost one, and less than the outermost one.
+  if (step > 1) {
+    const StringRef innermost = param.getDim(rank - 1);
+    out.add(innermost, " % " + Twine(step) + " == 0", numberOf(innermost).value_or(0) % step == 0);
+  }
+  if (rank < 3) return;
+  std::string outermost;
+  for (size_t axis = 1; axis < rank; ++axis)
+    outermost += (axis > 1 ? " * " : "") + param.getDim(axis).str();
+  out.addText(outermost + " < " + std::to_string(most));
+}
+
+} // namespace
+
+std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, BufferType buffer) {
+  ParamAttr param = kernel.getParam(view);
+  const std::string name = param.getName().str();
+  if (isPacked(buffer.getElementType())) return "elements of " + name + " share bytes";
+  const auto rank = int64_t(param.getDims() ? param.getDims().size() : 0);
+  if (rank < 1 || rank > kMostAxes)
+    return llvm::formatv("{0} has {1} axes, not 1 to {2}", name, rank, kMostAxes);
+  auto isKnown = [&](StringRef size) { return numberOf(size) || isDim(kernel, size); };
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!isKnown(param.getDim(axis)) || (param.getStrides() && !isKnown(param.getStride(axis))))
+      return "an extent or stride of " + name + " is an expression";
+  if (extents.back() < 0 || (param.getStrides() && param.getStride(rank - 1) != "1"))
+    return "rows of its tiles of " + name + " are not contiguous";
+  const int64_t bytes = storageBytes(buffer.getElementType()), rows = buffer.getShape().front(),
+                panel = layout::panelBytes(buffer.getShape().back() * bytes);
+  if (buffer.getRank() != 2 || !panel)
+    return llvm::formatv("rows of {0} have no multiple of 32 bytes", buffer);
+  if (rows > kMostInBox || rows % kRows)
+    return llvm::formatv("{0} has {1} rows, not a multiple of {2} up to {3}", buffer, rows, kRows,
+                         kMostInBox);
+  Conditions conditions;
+  addConditions(param, bytes, conditions);
+  if (!conditions.isPossible()) return "extents or strides of " + name + " are no multiples of 16 bytes";
+  return "";
+}
+
+std::vector<std::string> boxConditions(KernelOp kernel, ArrayRef<Value> views) {
+  std::vector<std::string> all;
+  for (Value view : views) {
+    Conditions conditions;
+    ParamAttr param = kernel.getParam(view);
+    addConditions(param, storageBytes(cast<ViewType>(view.getType()).getElementType()), conditions);
+    for (std::string &condition : std::move(conditions).take())
+      if (!llvm::is_contained(all, condition)) all.push_back(std::move(condition));
+  }
+  return all;
+}
+
+} // namespace tessera::tile

@@ -1,0 +1,17 @@
+// Copies of boxes of a tensor by the device's engine (tile.copy_box): which tiles can be copied so, and when.
+#pragma once
+#include "compiler/tile/IR/TileDialect.h"
+#include <string>
+#include <vector>
+
+namespace tessera::tile {
+
+/// Returns why tiles of `view` with these extents cannot be copied into buffers of this type by boxes, or an
+/// empty text. Rows are cut into panels (layout::panelBytes), each of which is one box.
+std::string whyNoBoxes(KernelOp kernel, mlir::Value view, llvm::ArrayRef<int64_t> extents, BufferType buffer);
+
+/// Returns the conditions of a launch under which these views can be copied by boxes, as
+/// core/metadata/Guard.h reads them. The views have passed whyNoBoxes.
+std::vector<std::string> boxConditions(KernelOp kernel, llvm::ArrayRef<mlir::Value> views);
+
+} // namespace tessera::tile
