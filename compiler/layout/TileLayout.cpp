@@ -279,16 +279,21 @@ TileLayout blocked(std::span<const int64_t> shape, int64_t vector, int64_t lanes
   // Packed bits are already in the order of memory: the last axis first.
   const unsigned bits = layout.unit.bits(), lastBits = shape.empty() ? 0 : layout.unit.axisBits.back();
   const unsigned inVector = std::min<unsigned>(std::countr_zero(uint64_t(vector)), lastBits);
-  unsigned next = inVector;
+  BitsList free;
+  for (unsigned bit = inVector; bit < bits; ++bit)
+    free.push_back(Bits(1) << bit);
   auto take = [&](BitsList &list, int64_t count) {
-    for (unsigned i = std::countr_zero(uint64_t(count)); i-- > 0;)
-      list.push_back(next < bits ? Bits(1) << next++ : 0);
+    list.resize(std::countr_zero(uint64_t(count)));
+    const auto taken = free.begin() + std::min(free.size(), list.size());
+    std::copy(free.begin(), taken, list.begin());
+    free.erase(free.begin(), taken);
   };
   layout.reg = unitVectors(inVector);
   take(layout.lane, lanes);
+  std::ranges::rotate(free, std::ranges::lower_bound(free, Bits(1) << lastBits));
   take(layout.warp, warps);
-  for (; next < bits; ++next)
-    layout.reg.push_back(Bits(1) << next);
+  std::ranges::sort(free);
+  layout.reg.insert(layout.reg.end(), free.begin(), free.end());
   return layout;
 }
 

@@ -122,9 +122,9 @@ enum class Inside { Always, Never, Compare };
 Inside inside(const TileLayout &, int64_t registerNumber, size_t axis, int64_t extent);
 
 /// Spreads a tile whose last axis is contiguous in memory for wide accesses: `vector` consecutive elements a
-/// lane, then lanes along the last axis, then along those before it, then warps likewise; registers hold what
-/// is left. Lanes and warps that find no elements of the unit copy those of others. All but the shape are
-/// powers of two.
+/// lane, then lanes along the last axis, then along those before it. Warps are spread along the axes before
+/// the last first, so that a row is in as few warps as possible. Registers hold what is left. Lanes and warps
+/// that find no elements of the unit copy those of others. All but the shape are powers of two.
 TileLayout blocked(std::span<const int64_t> shape, int64_t vector, int64_t lanes, int64_t warps);
 
 } // namespace tessera::layout

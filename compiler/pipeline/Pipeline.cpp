@@ -89,8 +89,10 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     layouts.unused = std::string(target.unusedInstructions);
     layouts.warps = target.warps;
     kernel.addPass(createTileAssignLayouts(layouts));
-    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
   }
+  if (target.shuffles) kernel.addPass(createTileAssignRowLayouts({backend, target.warpSize, target.warps}));
+  if (target.shuffles || !target.matrixInstructions.empty())
+    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
   TileVectorizeOptions vectorize;
   vectorize.threads = target.threads;
   if (!target.threads) {

@@ -7,7 +7,8 @@
 //
 // A must provide: add sub mul div neg abs sqrt fma floor polynomial copySign cmp isNaN select atMost atLeast
 // on floats; icmp addi subi muli andi ori xori shl shru shrs on integers; bitcast extf truncf extu trunci
-// sitofp uitofp; f32 f64 i(bits) wordOf as types; fconst iconst; ifAny.
+// sitofp uitofp; f32 f64 i(bits) wordOf as types; fconst iconst; ifAny; and inverse: 1 / x, if 1 <= |x| <
+// 2^100.
 #pragma once
 #include <cstdint>
 #include <limits>

@@ -116,7 +116,7 @@ template <class A> typename A::V tanhFarF32(A &m, typename A::V a) {
   auto r = m.fma(a, factor, m.neg(m.sub(shifted, magic)));
   auto scale = m.bitcast(m.shl(m.bitcast(shifted, m.wordOf(a)), 23), a.getType());
   auto e = m.mul(m.polynomial(r, kExp2F), scale);
-  return m.sub(m.fconst(1, a), m.div(m.fconst(2, a), m.add(e, 1.0)));
+  return m.fma(m.inverse(m.add(e, 1.0)), -2.0, m.fconst(1, a));
 }
 
 template <class A> typename A::V tanh(A &m, typename A::V x) {

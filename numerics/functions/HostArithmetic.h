@@ -49,6 +49,7 @@ public:
   static V div(V x, V y) {
     return on(x, y, [](auto a, auto b) { return a / b; });
   }
+  V inverse(V x) { return div(fconst(1, x), x); }
   static V neg(V x) { return {x.type, x.word ^ signOf(x)}; }
   static V abs(V x) { return {x.type, x.word & ~signOf(x)}; }
   static V sqrt(V x) {

@@ -32,6 +32,7 @@ struct Sample {
   int needless =
       0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
   std::string kernel = ""; // a variant of the sample's; "": the sample's
+  std::vector<std::pair<std::string, int64_t>> tunables = {};
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
@@ -42,6 +43,7 @@ Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outc
   CompileOptions options;
   options.fileName = sample.name + ".py";
   options.targets = {sample.vendor + ":" + sample.arch};
+  options.tunables = sample.tunables;
   std::vector<Diagnostic> diags;
   Compilation compilation(options, diags);
   Outcome out;
@@ -106,6 +108,28 @@ TEST_P(Mutants, AMissingBarrierIsARace) {
 Sample softmax(const char *vendor, const char *arch, int needless) { // 20 rows of 70 columns
   return {"softmax", vendor, arch, {20 * 70 * 4, 20 * 70 * 4}, {20, 70}, needless};
 }
+/// Rows that two of the eight warps share, in two steps of 512 columns.
+Sample sharedRows(const char *vendor, const char *arch) {
+  constexpr uint64_t rows = 6, columns = 600;
+  return {"softmax",
+          vendor,
+          arch,
+          {rows * columns * 4, rows * columns * 4},
+          {rows, columns},
+          0,
+          "",
+          {{"ROWS", 4}, {"COLS", 512}}};
+}
+
+/// A row of the sample is in one warp, which keeps what it needs of it in registers.
+TEST(Rows, OfOneWarpNeedNoBarrier) {
+  for (const Sample &sample : {softmax("ptx", "sm_80", 0), softmax("rocm", "gfx1100", 0)}) {
+    const Outcome whole = runWithout(sample, -1);
+    EXPECT_EQ(whole.error, "");
+    EXPECT_EQ(whole.barriers, 0) << sample.vendor;
+  }
+}
+
 Sample gemm(const char *vendor, const char *arch, int needless) { // C (70 x 65) += A (70 x 40) * B (40 x 65)
   return {"gemm", vendor, arch, {70 * 40 * 2, 40 * 65 * 2, 70 * 65 * 4}, {70, 40, 65}, needless};
 }
@@ -257,7 +281,7 @@ TEST(Boxes, EachNumberIsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
-                         testing::Values(softmax("ptx", "sm_80", 7), softmax("rocm", "gfx90a", 7),
+                         testing::Values(sharedRows("ptx", "sm_80"), sharedRows("rocm", "gfx1100"),
                                          softmax("levelzero", "pvc", 8), gemm("ptx", "sm_80", 0),
                                          gemm("ptx", "sm_90a", 0), gemm("rocm", "gfx1100", 1)),
                          [](const auto &info) { return info.param.name + "_" + info.param.arch; });

@@ -100,6 +100,10 @@ Value TileLowering::evaluate(Value v, Indices at, int64_t lanes, Mode mode) {
   return result;
 }
 
+Value TileLowering::convert(Value v, DType from, DType to) {
+  return tile::emitCast(b_, b_.getLoc(), v, from, to);
+}
+
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   EvaluatedScope scope(*this);
@@ -131,8 +135,8 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   }
   if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
   if (auto cast = dyn_cast<CastOp>(op))
-    return emitCast(b_, b_.getLoc(), evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
-                    *parseDType(cast.getTo()));
+    return convert(evaluate(cast.getInput(), at, lanes, mode), *parseDType(cast.getFrom()),
+                   *parseDType(cast.getTo()));
   if (auto rand = dyn_cast<RandOp>(op))
     return evaluateRand(rand, scalar(rand.getSeed()), evaluate(rand.getOffset(), at, lanes, mode), lanes);
 

@@ -176,8 +176,7 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
   if (auto id = dyn_cast<ProgramIdOp>(op)) return bind(programIds_[id.getAxis()]);
   if (auto dim = dyn_cast<DimOp>(op)) return bind(views_[dim.getView()].sizes[dim.getDim()]);
   if (auto cast = dyn_cast<CastOp>(op))
-    return bind(emitCast(b_, b_.getLoc(), scalar(cast.getInput()), *parseDType(cast.getFrom()),
-                         *parseDType(cast.getTo())));
+    return bind(convert(scalar(cast.getInput()), *parseDType(cast.getFrom()), *parseDType(cast.getTo())));
   if (auto rand = dyn_cast<RandOp>(op))
     return bind(evaluateRand(rand, scalar(rand.getSeed()), scalar(rand.getOffset()), 0));
   if (auto info = dyn_cast<GroupInfoOp>(op)) return bind(groupInfo(info.getKind()));

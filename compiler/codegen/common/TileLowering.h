@@ -154,6 +154,8 @@ protected:
   virtual unsigned alignmentOf(Type element, int64_t /*lanes*/) const {
     return std::max(1u, inMemoryElement(element).getIntOrFloatBitWidth() / 8);
   }
+  /// Casts a value in the form of registers.
+  virtual Value convert(Value v, DType from, DType to);
   /// Returns the part of a store's nest that needs no masks, if masks at the beginning of a tile make that
   /// worthwhile.
   virtual std::optional<Interior> interiorOf(tile::StoreOp, const Window &) { return std::nullopt; }

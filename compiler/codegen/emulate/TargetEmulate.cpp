@@ -6,6 +6,7 @@
 //
 // It comes after gpu-wrap-target: vendor instructions are still named operations with source locations, and
 // this is the last form that all vendors share. Address spaces stay; on the host they all are one memory.
+#include "compiler/codegen/emulate/Arithmetic.h"
 #include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/emulate/Sites.h"
 #include "compiler/codegen/emulate/VendorOps.h"
@@ -155,6 +156,8 @@ private:
         return atomic(op, store.getAddr(), type, store.getOrdering(), true), success();
       return access(op, store.getAddr(), type, store.getAlignment(), access_flags::kWrite), success();
     }
+    if (auto trunc = dyn_cast<LLVM::FPTruncOp>(op); trunc && getElementTypeOrSelf(trunc.getType()).isBF16())
+      return trunc.replaceAllUsesWith(roundToBf16(b_, trunc.getArg())), op->erase(), success();
     if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op))
       return atomic(op, rmw.getPtr(), rmw.getVal().getType(), rmw.getOrdering(), true), success();
     if (auto cas = dyn_cast<LLVM::AtomicCmpXchgOp>(op))

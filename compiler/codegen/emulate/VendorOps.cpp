@@ -1,4 +1,5 @@
 #include "compiler/codegen/emulate/VendorOps.h"
+#include "compiler/codegen/emulate/Arithmetic.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -63,6 +64,7 @@ public:
     if (auto call = dyn_cast<LLVM::CallOp>(op_)) return builtin(call);
     if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op_)) return intrinsic(call);
     const StringRef name = op_->getName().getStringRef();
+    if (isa<NVVM::RcpApproxFtzF32Op>(op_)) return replace(nearInverse(b_, op_->getOperand(0)));
     if (auto coordinate = coordinateOf(name))
       return replace(call_("tsr_emu_coordinate", i32(), constant(*coordinate), true));
     if (auto barrier = dyn_cast<NVVM::BarrierOp>(op_)) {

@@ -131,6 +131,39 @@ struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
   }
 };
 
+/// 1 / x as an approximation y and a step of Newton's method: y + y (1 - x y).
+struct ConvertInverse : OpConversionPattern<arith::DivFOp> {
+  ConvertInverse(LLVMTypeConverter &types, const Vendor &vendor)
+      : OpConversionPattern(types, types.getDialect()->getContext(), /*benefit=*/2), vendor_(vendor) {}
+  LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor operands,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op->hasAttr(kIsInverse) || !getElementTypeOrSelf(op.getType()).isF32()) return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto emit = [&](Value x) -> Value {
+      Value y = vendor_.emitNearInverse(b, x);
+      if (!y) return {};
+      Value one = LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(1));
+      Value missing = LLVM::FMAOp::create(b, LLVM::FNegOp::create(b, x), y, one);
+      return LLVM::FMAOp::create(b, missing, y, y);
+    };
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (vector && vector.getRank() != 1) return failure();
+    if (!vector) {
+      Value inverse = emit(operands.getRhs());
+      return inverse ? rewriter.replaceOp(op, inverse), success() : failure();
+    }
+    Value all = LLVM::PoisonOp::create(b, vector);
+    for (int64_t i = 0; i < vector.getDimSize(0); ++i) {
+      Value at = LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(i)));
+      Value inverse = emit(LLVM::ExtractElementOp::create(b, operands.getRhs(), at));
+      if (!inverse) return failure();
+      all = LLVM::InsertElementOp::create(b, all, inverse, at);
+    }
+    return rewriter.replaceOp(op, all), success();
+  }
+  const Vendor &vendor_;
+};
+
 struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
   using GpuToLlvmBase::GpuToLlvmBase;
 
@@ -158,6 +191,7 @@ struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
     patterns.add<ConvertFunc>(types, **gpu);
     patterns.add<ConvertReturn, ConvertBlockDim>(types);
     patterns.add<FuseMultiplyAdd>(&context);
+    patterns.add<ConvertInverse>(types, vendor);
     patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
                  ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(
         types, vendor);
@@ -201,7 +235,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   module.addPass(createGpuExpandRemainders());
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
-  module.addPass(createTileExpandMinMax());
+  module.addPass(createTileExpandMinMax({!target.vendor().hasMinMax(target.architecture())}));
   module.addPass(arith::createArithExpandOpsPass());
   module.addPass(createGpuToLlvm({target.name()}));
   module.addPass(createReconcileUnrealizedCastsPass());

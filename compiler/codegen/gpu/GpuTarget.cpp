@@ -16,6 +16,9 @@ namespace {
 /// Elements of a tile of an elementwise chain. A few such tiles fit in the smallest shared memory, 48 KiB.
 constexpr int64_t kTileElements = 1024;
 
+/// Elements of rows in registers: 32 for each thread of 256, also of f64.
+constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
+
 /// Of a block, on every GPU. A lane has 64 registers then.
 constexpr int64_t kMostThreads = 1024;
 
@@ -85,6 +88,15 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
   case schedule::GroupKind::Attention:
     if (isCopiedAhead) return {64, 64};
     return {32, 32};
+  case schedule::GroupKind::Reduce:
+    // A row that fits into the registers of a block is read once. Up to kWarpRow elements are one warp's.
+    if (capabilities_.shuffles && !request.reducesOuterAxis &&
+        request.columns.value_or(0) > kTileElements / 2 && *request.columns <= kBlockRow) {
+      const int64_t width = codegen::coverExtent(request.columns, 1, kBlockRow);
+      const int64_t rows = width <= kWarpRow ? capabilities_.warps : kBlockRow / 2 / width;
+      return {codegen::coverExtent(request.rows, 1, std::max<int64_t>(rows, 1)), width};
+    }
+    [[fallthrough]];
   default:
     return codegen::proposeCommonTile(request, kTileElements);
   }

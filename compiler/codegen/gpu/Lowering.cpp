@@ -163,6 +163,19 @@ void KernelLowering::lowerBarrier() {
   mlir::gpu::BarrierOp::create(b_);
 }
 
+/// LLVM's bfloat is only the operand of the instruction; registers have the bits.
+Value KernelLowering::convert(Value v, DType from, DType to) {
+  if (to != DType::BF16 || !isFloat(from) || from == DType::F64 || !vendor_.roundsToBf16(target_))
+    return TileLowering::convert(v, from, to);
+  Value wide = TileLowering::convert(v, from, DType::F32);
+  auto like = [&](Type element) {
+    auto vector = dyn_cast<VectorType>(wide.getType());
+    return vector ? Type(vector.clone(element)) : element;
+  };
+  Value narrow = arith::TruncFOp::create(b_, like(b_.getBF16Type()), wide);
+  return arith::BitcastOp::create(b_, like(b_.getI16Type()), narrow);
+}
+
 // ---- Once for the program
 
 void KernelLowering::once(llvm::function_ref<void()> effect) {

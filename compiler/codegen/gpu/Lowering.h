@@ -52,6 +52,7 @@ private:
   /// A hint that is dropped: no instruction for it exists on every GPU.
   LogicalResult lowerPrefetch(tile::PrefetchOp) override { return mlir::success(); }
   bool swizzles() const override { return true; }
+  Value convert(Value v, DType from, DType to) override;
 
   // Copies.cpp: copies into shared memory beside computation
   LogicalResult lowerCopy(tile::CpAsyncOp) override;
@@ -139,6 +140,10 @@ private:
   // RegisterMemory.cpp: their way from and to tensors
   LogicalResult loadInRegisters(tile::LoadOp);
   LogicalResult lowerStore(tile::StoreOp) override;
+  /// Could another thread write elements that this one loads?
+  bool isOverwritten(tile::LoadOp);
+  /// Could another thread access elements that this one stores, before the program ends?
+  bool isSeenByOthers(tile::StoreOp);
   /// Of the lanes and warps that hold the same elements of a tile, `store` is emitted for the first.
   void storeOnce(const layout::TileLayout &, llvm::function_ref<void()> store);
   /// How many registers from the first on are next to each other in a row of the tile, and together at most
@@ -149,6 +154,8 @@ private:
 
   // RegisterReduce.cpp
   LogicalResult reduceInRegisters(tile::ReduceOp);
+  /// Combines what warps whose threads' numbers differ in the bits `reduced` have; each gets the results.
+  void foldWarps(llvm::MutableArrayRef<Value> sums, int64_t reduced, Fold);
 
   // MatrixProducts.cpp: products by matrix instructions
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);

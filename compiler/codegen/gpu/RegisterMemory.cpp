@@ -5,6 +5,7 @@
 // element is loaded or stored under its mask.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -66,7 +67,39 @@ LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
     return lane(vector, number % width);
   };
   bindElements(op.getResult(), eachRegister(layout, type.getElementType(), condition, element));
+  if (mayChange(w.view) && isOverwritten(op)) lowerBarrier();
   return success();
+}
+
+/// Not if all that writes the tensor is stores of the same elements by the same threads.
+bool KernelLowering::isOverwritten(tile::LoadOp load) {
+  return llvm::any_of(load.getView().getUsers(), [&](Operation *user) {
+    if (isa<tile::LoadOp, tile::DimOp>(user)) return false;
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return !store || tile::layoutOf(store.getValue()) != tile::layoutOf(load.getResult()) ||
+           store.getStarts() != load.getStarts() || store.getExtents() != load.getExtents();
+  });
+}
+
+/// Not if the tensor is only written, by this operation, and loops around it advance by whole tiles.
+bool KernelLowering::isSeenByOthers(tile::StoreOp op) {
+  auto arg = dyn_cast<BlockArgument>(op.getView());
+  if (!arg || arg.getOwner() != &kernel_.getBody().front() ||
+      kernel_.getParam(arg).getAccess() != tile::Access::Write || !arg.hasOneUse())
+    return true;
+  auto shape = tile::tileType(op.getValue()).getShape();
+  for (Operation *outer = op->getParentOp(); outer != kernel_; outer = outer->getParentOp()) {
+    if (isa<scf::IfOp>(outer)) continue;
+    auto loop = dyn_cast<scf::ForOp>(outer);
+    if (!loop) return true;
+    auto advances = [&](auto pair) {
+      APInt step;
+      return std::get<0>(pair) == loop.getInductionVar() &&
+             matchPattern(loop.getStep(), m_ConstantInt(&step)) && step.sge(std::get<1>(pair));
+    };
+    if (llvm::none_of(llvm::zip(op.getStarts(), shape), advances)) return true;
+  }
+  return false;
 }
 
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
@@ -107,7 +140,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
       emit({isInside});
     }
   });
-  lowerBarrier(); // other threads may read the tensor
+  if (isSeenByOthers(op)) lowerBarrier();
   return success();
 }
 

@@ -1,5 +1,6 @@
 // Reductions of tiles in registers: each lane combines its registers in their order, then lanes exchange
-// their results, those that differ in the lowest bit first.
+// their results, those that differ in the lowest bit first. Warps that share a row exchange theirs through
+// shared memory and combine them as a balanced tree.
 #include "compiler/codegen/gpu/Lowering.h"
 
 using namespace mlir;
@@ -13,7 +14,6 @@ LogicalResult KernelLowering::reduceInRegisters(tile::ReduceOp op) {
   if (!isOnThreads(from) || !vendor_.hasShuffles() || type.getRank() < 2) return notImplemented(op);
   const layout::TileLayout to = layout::withoutAxis(from, axis);
   auto moves = [&](layout::Bits image) { return from.unit.onAxis(image, axis) != 0; };
-  if (llvm::any_of(from.warp, moves)) return notImplemented(op);
   const layout::RegisterNumbers numbers(to);
   const bool isUnsigned = op.getIsUnsigned() || type.getElementType().isInteger(1);
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), isUnsigned, x, y); };
@@ -32,8 +32,39 @@ LogicalResult KernelLowering::reduceInRegisters(tile::ReduceOp op) {
     for (Value &sum : sums)
       sum = fold(sum, shuffle(sum, other));
   }
+  int64_t reduced = 0; // the bits of a thread's number in which the warps of a row differ
+  for (auto [i, image] : llvm::enumerate(from.warp))
+    if (moves(image)) {
+      if (to.warp[i]) return notImplemented(op);
+      reduced |= target_.warpSize << i;
+    }
+  if (reduced) foldWarps(sums, reduced, fold);
   bindElements(op.getResult(), sums);
   return success();
+}
+
+void KernelLowering::foldWarps(MutableArrayRef<Value> sums, int64_t reduced, Fold fold) {
+  const Type type = sums[0].getType();
+  auto slot = [&](Value thread, size_t i) {
+    return exchange(type, arith::AddIOp::create(b_, thread, i32(int64_t(i) * threads_)));
+  };
+  for (auto [i, sum] : llvm::enumerate(sums))
+    store(type, sum, slot(thread_, i));
+  lowerBarrier();
+  Value first = arith::AndIOp::create(b_, thread_, i32(threads_ - 1 - reduced));
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Vec<Value> parts;
+    int64_t warp = 0; // each combination of the bits
+    do {
+      parts.push_back(load(type, slot(arith::OrIOp::create(b_, first, i32(warp)), i), 0));
+      warp = (warp - reduced) & reduced;
+    } while (warp);
+    for (size_t half = parts.size() / 2; half; half /= 2)
+      for (size_t w = 0; w < half; ++w)
+        parts[w] = fold(parts[w], parts[w + half]);
+    sum = parts[0];
+  }
+  lowerBarrier(); // the exchange area may be overwritten
 }
 
 } // namespace tessera::gpu

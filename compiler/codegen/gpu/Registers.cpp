@@ -143,8 +143,7 @@ LogicalResult KernelLowering::lowerInRegisters(Operation *op) {
 }
 
 LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
-  auto layoutOf = [](Value v) { return dyn_cast_or_null<tile::LayoutAttr>(tile::tileType(v).getEncoding()); };
-  auto from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  auto from = tile::layoutOf(op.getInput()), to = tile::layoutOf(op.getResult());
   auto isPlain = [&](Value v) { return !tile::tileType(v).getEncoding(); };
   if ((from && !isPlain(op.getResult())) || (to && !isPlain(op.getInput())) || (!from && !to))
     return notImplemented(op);

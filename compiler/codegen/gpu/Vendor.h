@@ -78,6 +78,13 @@ public:
   }
   /// Returns an i32 that all lanes of a warp have in common as a value that the compiler knows to be so.
   virtual mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &, mlir::Value value) const { return value; }
+  /// Does LLVM have one instruction for minimum and maximum of f32, by IEEE 754-2019?
+  virtual bool hasMinMax(const Architecture &) const { return false; }
+  /// Does LLVM have one instruction that rounds f32 to bf16?
+  virtual bool roundsToBf16(const Architecture &) const { return false; }
+  /// Emits an f32 that differs from 1 / x by so little that a step of Newton's method gives the quotient
+  /// rounded to nearest, if 1 <= |x| < 2^100 or x is NaN. Returns null if there is no such instruction.
+  virtual mlir::Value emitNearInverse(mlir::ImplicitLocOpBuilder &, mlir::Value) const { return {}; }
   /// Emits the load of `count` (1, 2 or 4) matrices of 8 x 8 elements of 16 bits from shared memory, if the
   /// row of the architecture has it (loadsMatrices). Lane 8 * i + r has the address of row r of matrix i. Of
   /// each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l / 4 if

@@ -306,7 +306,11 @@ void GroupProgram::buildReduce() {
     }
     depth[op.getResult(0)] = here;
   }
-  std::optional<Kept> kept = findKept(passes.back());
+  // A row that fits into a tile needs no loops, and without loops the passes share what they compute.
+  const int64_t axis = *space_.reducedAxis();
+  const std::optional<int64_t> length = staticExtent(space_.space().getDims()[axis]);
+  const bool isOneTile = length && *length <= tileExtent(axis) && !space_.parts();
+  std::optional<Kept> kept = isOneTile ? std::nullopt : findKept(passes.back());
   for (auto &reductions : passes)
     runPass(reductions, &reductions == &passes.back() ? kept : std::nullopt);
 

@@ -1,6 +1,7 @@
 // Shorthand for arithmetic on scalars and vectors of one shape as C++ expressions, and the arithmetic class
 // with which the sequences of numerics/functions are emitted. Private to Expand*.cpp.
 #pragma once
+#include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,6 +53,11 @@ public:
   V sub(V x, V y) { return mlir::arith::SubFOp::create(b, loc, x, y); }
   V mul(V x, V y) { return mlir::arith::MulFOp::create(b, loc, x, y); }
   V div(V x, V y) { return mlir::arith::DivFOp::create(b, loc, x, y); }
+  V inverse(V x) {
+    auto quotient = mlir::arith::DivFOp::create(b, loc, fconst(1, x), x);
+    quotient->setAttr(kIsInverse, b.getUnitAttr());
+    return quotient;
+  }
   V neg(V x) { return mlir::arith::NegFOp::create(b, loc, x); }
   V abs(V x) { return mlir::math::AbsFOp::create(b, loc, x); }
   V sqrt(V x) { return mlir::math::SqrtOp::create(b, loc, x); }

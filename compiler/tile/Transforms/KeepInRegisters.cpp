@@ -1,5 +1,4 @@
-// tile-keep-in-registers (normative phase 3): what is computed of a product stays in the registers of its
-// sums.
+// tile-keep-in-registers (normative phase 3): what is computed of a product, or of rows, stays in registers.
 //
 //   %p = tile.mma ... : tensor<.., #c>                %p = tile.mma ... : tensor<.., #c>
 //   %m = tile.convert %p -> tensor<..>         ->     %x = arith.mulf %p, %k : tensor<.., #c>
@@ -9,7 +8,7 @@
 // A conversion to memory sinks below each use that can work in registers: elementwise operations, reductions
 // along rows, stores, the variables of loops and branches, and the left factor of a product, whose layout is
 // that of the sums. Their other operands are computed in the same layout: constants, loads, broadcasts. It
-// runs right after the layouts of products have been chosen.
+// runs right after the layouts of products and rows have been chosen.
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,8 +30,6 @@ RankedTensorType withLayout(Value v, LayoutAttr layout) {
   auto type = tileType(v);
   return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
 }
-
-LayoutAttr layoutOf(Value v) { return dyn_cast_or_null<LayoutAttr>(tileType(v).getEncoding()); }
 
 bool isPlain(Value v) { return isTile(v) && !tileType(v).getEncoding(); }
 
@@ -100,7 +97,7 @@ private:
     } else if (auto mma = dyn_cast<MmaOp>(op)) {
       if (isFactorInRegisters(use, mma, layout)) use.set(exit.getInput());
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (!canReduce(reduce, layout)) return;
+      if (!canReduce(reduce)) return;
       use.set(exit.getInput());
       retype(reduce.getResult(),
              LayoutAttr::get(&getContext(), layout::withoutAxis(layout.getValue(), reduce.getAxis())));
@@ -154,13 +151,7 @@ private:
     return layout::haveSameThreads(factor, layout.getValue());
   }
 
-  /// Lanes exchange what they have; what other warps have would need memory.
-  bool canReduce(ReduceOp op, LayoutAttr attr) const {
-    const layout::TileLayout &layout = attr.getValue();
-    if (!shuffles || !isTile(op.getResult())) return false;
-    return llvm::none_of(layout.warp,
-                         [&](layout::Bits image) { return layout.unit.onAxis(image, op.getAxis()); });
-  }
+  bool canReduce(ReduceOp op) const { return shuffles && isTile(op.getResult()); }
 
   void sinkYield(OpOperand &use, LayoutAttr layout) {
     auto yield = cast<scf::YieldOp>(use.getOwner());
@@ -204,7 +195,7 @@ private:
     b.setInsertionPointAfterValue(v);
     RankedTensorType type = withLayout(v, layout);
     auto again = [&](llvm::function_ref<LayoutAttr(Value)> layoutOfOperand) {
-      Operation *copy = b.clone(*op);
+      Operation *copy = op->hasOneUse() ? op : b.clone(*op);
       for (OpOperand &operand : copy->getOpOperands())
         if (isTile(operand.get())) operand.set(inLayout(operand.get(), layoutOfOperand(operand.get())));
       copy->getResult(0).setType(type);

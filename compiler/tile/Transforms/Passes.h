@@ -10,4 +10,8 @@ namespace tessera {
 #define GEN_PASS_REGISTRATION
 #include "compiler/tile/Transforms/Passes.h.inc"
 
+/// An attribute of arith.divf that tile-expand-math sets: it is 1 / x, and |x| is in [1, 2^100), so that a
+/// target may leave out what it would do for other operands.
+inline constexpr llvm::StringLiteral kIsInverse = "is_inverse";
+
 } // namespace tessera

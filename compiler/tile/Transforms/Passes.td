@@ -98,6 +98,21 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   ];
 }
 
+def TileAssignRowLayouts : Pass<"tile-assign-row-layouts", "::tessera::tile::KernelOp"> {
+  let summary = "Spreads rows that are reduced over the registers of a program's threads";
+  let description = [{
+    For kernels that reduce tiles of one shape along their rows, and all of whose tiles can be in registers: loads, stores,
+    elementwise operations, broadcasts, loops and branches. Each load of such a tile gets a layout in which a lane has up to
+    16 bytes of a row, and a row is in as few warps as possible. `fallbacks` lists tiles that are too large for a thread's
+    registers. They stay in memory, as do tiles with fewer elements than threads.
+  }];
+  let options = [
+    Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
+    Option<"lanes", "lanes", "int64_t", "32", "of a warp">,
+    Option<"warps", "warps", "int64_t", "0", "that share a program">,
+  ];
+}
+
 def TileSkipHidden : Pass<"tile-skip-hidden", "::tessera::tile::KernelOp"> {
   let summary = "Ends products, masks and reductions where a causal mask hides all that follows";
   let description = [{
@@ -109,7 +124,7 @@ def TileSkipHidden : Pass<"tile-skip-hidden", "::tessera::tile::KernelOp"> {
 }
 
 def TileKeepInRegisters : Pass<"tile-keep-in-registers", "::tessera::tile::KernelOp"> {
-  let summary = "Computes what follows a product in the registers of its sums";
+  let summary = "Computes what follows from tiles in registers there";
   let description = [{
     Moves the conversions of sums to memory below the elementwise operations, row reductions, stores, branches and loop
     variables that use them. A tile whose lanes and warps hold what the left factor of the next product needs is that
@@ -236,6 +251,7 @@ def TileExpandMinMax : Pass<"tile-expand-min-max"> {
     Runs before `arith-expand`, which lets the order of the operands decide between zeros. LLVM's own expansion takes five
     to ten instructions where this takes three (minimum) or five (maximum) on x86.
   }];
+  let options = [Option<"f32", "f32", "bool", "true", "also for f32, which the target has no instruction for">];
 }
 
 def TileExpandHalf : Pass<"tile-expand-half"> {

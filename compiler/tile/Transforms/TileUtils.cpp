@@ -14,7 +14,18 @@ using namespace mlir;
 
 namespace tessera::tile {
 
-bool isInRegisters(Value v) { return isTile(v) && isa_and_nonnull<LayoutAttr>(tileType(v).getEncoding()); }
+LayoutAttr layoutOf(Value v) {
+  return isTile(v) ? dyn_cast_or_null<LayoutAttr>(tileType(v).getEncoding()) : LayoutAttr();
+}
+
+bool isInRegisters(Value v) { return bool(layoutOf(v)); }
+
+bool isAcrossWarps(ReduceOp op) {
+  LayoutAttr layout = layoutOf(op.getInput());
+  return layout && llvm::any_of(layout.getValue().warp, [&](layout::Bits image) {
+           return layout.getValue().unit.onAxis(image, op.getAxis()) != 0;
+         });
+}
 
 bool isElementwise(Operation *op) {
   if (op->getNumResults() != 1) return false;
@@ -254,11 +265,15 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
   int64_t words = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
     if (isa<GroupReduceOp>(op)) words = std::max(words, threads);
-    if (auto reduce = dyn_cast<ReduceOp>(op); reduce && !isInRegisters(reduce.getInput())) {
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
       const int64_t bytes =
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
-      words =
-          std::max(words, threads * int64_t(llvm::divideCeil(sharesOf(reduce, threads).length * bytes, 8)));
+      int64_t ofThread = 0; // results or partial results
+      if (!isInRegisters(reduce.getInput()))
+        ofThread = sharesOf(reduce, threads).length;
+      else if (isAcrossWarps(reduce))
+        ofThread = layoutOf(reduce.getResult()).getValue().registers();
+      words = std::max(words, threads * int64_t(llvm::divideCeil(ofThread * bytes, 8)));
     }
     if (isa<ArgReduceOp>(op)) words = std::max(words, threads * 3 / 2);
     bool scalar = isa<AtomicOp, AtomicCasOp, LoadElemOp>(op) && !isTile(op->getResult(0));

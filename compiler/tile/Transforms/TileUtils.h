@@ -16,7 +16,8 @@ inline mlir::RankedTensorType tileType(mlir::Value v) {
   return mlir::cast<mlir::RankedTensorType>(v.getType());
 }
 
-/// Is it a tile in registers, which has a #tile.layout?
+/// Returns the #tile.layout of a tile in registers, or null.
+LayoutAttr layoutOf(mlir::Value v);
 bool isInRegisters(mlir::Value v);
 
 /// Does it compute each result element from the operand elements at the same index? (Scalars are uniform.)
@@ -78,6 +79,9 @@ struct ReduceShares {
   int64_t lanes, width, length, n, results;
 };
 ReduceShares sharesOf(ReduceOp op, int64_t threads);
+
+/// Does it reduce a tile in registers whose rows are in several warps?
+bool isAcrossWarps(ReduceOp op);
 
 /// Returns the bytes of shared memory through which the `threads` threads of a program of `kernel` exchange
 /// values.

@@ -56,12 +56,12 @@ tile.kernel @attention(%q: !tile.view<64x64xbf16>, %k: !tile.view<?x64xbf16>, %o
 
 // -----
 
-// A sum that a scan needs, too, is also stored to memory; warps that divide the rows reduce there.
+// A sum that a scan needs, too, is also stored to memory; warps that divide the rows exchange their results.
 // CHECK-LABEL: tile.kernel @both
 // CHECK: %[[P:.*]] = tile.mma
 // CHECK: %[[M:.*]] = tile.convert %[[P]] : tensor<32x16xf32, #{{.*}}> -> tensor<32x16xf32>
 // CHECK: tile.scan sum %[[M]]
-// CHECK: tile.reduce sum %[[M]]
+// CHECK: tile.reduce sum %[[P]]
 // CHECK: tile.load {{.*}} -> tensor<32x16xf32, #
 // CHECK: %[[N:.*]] = arith.addf %[[P]], %{{.*}} : tensor<32x16xf32, #
 // CHECK: tile.store %[[N]]

@@ -168,6 +168,14 @@ public:
     return words;
   }
 
+  // max.NaN.f32 and cvt.rn.bf16.f32 came with asynchronous copies.
+  bool hasMinMax(const gpu::Architecture &target) const override { return target.copiesAsync; }
+  bool roundsToBf16(const gpu::Architecture &target) const override { return target.copiesAsync; }
+  /// ptxas makes rcp.rn.f32 of this and the step of Newton's method, after a test of the exponent.
+  Value emitNearInverse(ImplicitLocOpBuilder &b, Value x) const override {
+    return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
+  }
+
   bool hasShuffles() const override { return true; }
   Value emitShuffle(ImplicitLocOpBuilder &b, Value word, Value lane) const override {
     auto number = [&](int32_t n) -> Value { return LLVM::ConstantOp::create(b, b.getI32Type(), n); };
