@@ -235,7 +235,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   module.addPass(createGpuExpandRemainders());
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
-  module.addPass(createTileExpandMinMax({!target.vendor().hasMinMax(target.architecture())}));
+  module.addPass(createTileExpandMinMax());
   module.addPass(arith::createArithExpandOpsPass());
   module.addPass(createGpuToLlvm({target.name()}));
   module.addPass(createReconcileUnrealizedCastsPass());

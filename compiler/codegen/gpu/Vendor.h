@@ -78,8 +78,6 @@ public:
   }
   /// Returns an i32 that all lanes of a warp have in common as a value that the compiler knows to be so.
   virtual mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &, mlir::Value value) const { return value; }
-  /// Does LLVM have one instruction for minimum and maximum of f32, by IEEE 754-2019?
-  virtual bool hasMinMax(const Architecture &) const { return false; }
   /// Does LLVM have one instruction that rounds f32 to bf16?
   virtual bool roundsToBf16(const Architecture &) const { return false; }
   /// Emits an f32 that differs from 1 / x by so little that a step of Newton's method gives the quotient

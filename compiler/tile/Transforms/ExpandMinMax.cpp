@@ -53,12 +53,10 @@ Value expand(MathBuilder &m, bool isMax, Value x, Value y) {
 }
 
 struct ExpandMinMaxPass : impl::TileExpandMinMaxBase<ExpandMinMaxPass> {
-  using TileExpandMinMaxBase::TileExpandMinMaxBase;
   void runOnOperation() final {
-    getOperation()->walk([&](Operation *op) {
+    getOperation()->walk([](Operation *op) {
       if (!isa<arith::MinimumFOp, arith::MaximumFOp>(op) || isa<TensorType>(op->getResult(0).getType()))
         return;
-      if (!f32 && getElementTypeOrSelf(op->getResult(0)).isF32()) return;
       OpBuilder b(op);
       MathBuilder m(b, op->getLoc(), op->getResult(0));
       op->getResult(0).replaceAllUsesWith(

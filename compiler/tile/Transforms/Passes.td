@@ -251,7 +251,6 @@ def TileExpandMinMax : Pass<"tile-expand-min-max"> {
     Runs before `arith-expand`, which lets the order of the operands decide between zeros. LLVM's own expansion takes five
     to ten instructions where this takes three (minimum) or five (maximum) on x86.
   }];
-  let options = [Option<"f32", "f32", "bool", "true", "also for f32, which the target has no instruction for">];
 }
 
 def TileExpandHalf : Pass<"tile-expand-half"> {

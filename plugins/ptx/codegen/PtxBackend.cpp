@@ -168,8 +168,7 @@ public:
     return words;
   }
 
-  // max.NaN.f32 and cvt.rn.bf16.f32 came with asynchronous copies.
-  bool hasMinMax(const gpu::Architecture &target) const override { return target.copiesAsync; }
+  // cvt.rn.bf16.f32 came with asynchronous copies.
   bool roundsToBf16(const gpu::Architecture &target) const override { return target.copiesAsync; }
   /// ptxas makes rcp.rn.f32 of this and the step of Newton's method, after a test of the exponent.
   Value emitNearInverse(ImplicitLocOpBuilder &b, Value x) const override {
