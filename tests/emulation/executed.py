@@ -17,7 +17,8 @@ SOME = ("ptx:sm_80", "ptx:sm_90a", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100",
 WITHOUT = {("bf16", "ptx:sm_75"), ("bf16", "levelzero:pvc"), ("bf16", "levelzero:acm-g10")}  # no instruction for the dtype
 LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instructions \((?P<products>\d+) multiply-adds\)"
                   r" and (?P<others>\d+) other fused multiply-adds(?:, and loaded (?P<loads>\d+) matrices with (?P<conflicts>\d+) bank conflicts)?"
-                  r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, and passed (?P<barriers>\d+) barriers of blocks)?")
+                  r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"
+                  r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?$", re.MULTILINE)
 HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
