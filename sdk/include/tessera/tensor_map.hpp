@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <tessera/plugin.h>
+#include <tessera/require_cxx20.hpp>
 
 namespace tessera {
 
