@@ -8,7 +8,8 @@ namespace tessera::emulator {
 /// Returns where a word is in shared memory, or ends the block.
 uint32_t Block::offsetOf(const void *word, int32_t site) {
   const auto offset = static_cast<uint64_t>(static_cast<const uint8_t *>(word) - shared_);
-  if (offset % 8 == 0 && offset + 8 <= sharedBytes_) return static_cast<uint32_t>(offset);
+  if (offset % 8 == 0 && offset < sharedBytes_ && sharedBytes_ - offset >= 8)
+    return static_cast<uint32_t>(offset);
   launch_->report.add(offset % 8 ? "E_EMU_ALIGNMENT" : "E_EMU_BOUNDS", {site, -1},
                       launch_->kernel.image->site(site).place() + ": " + who(running_) +
                           " counts arrivals at byte " + std::to_string(static_cast<int64_t>(offset)) +
@@ -77,7 +78,7 @@ void Block::copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coord
   const auto offset = static_cast<uint64_t>(static_cast<uint8_t *>(to) - shared_);
   BoxCopy copy{{}, atWord, bytesOf(*map), site};
   const std::string here = launch_->kernel.image->site(site).place() + ": ";
-  if (offset + copy.bytes > sharedBytes_ || offset % kAlign) {
+  if (offset > sharedBytes_ || copy.bytes > sharedBytes_ - offset || offset % kAlign) {
     launch_->report.add(offset % kAlign ? "E_EMU_ALIGNMENT" : "E_EMU_BOUNDS", {site, -1},
                         here + who(running_) + " copies " + std::to_string(copy.bytes) + " bytes to byte " +
                             std::to_string(static_cast<int64_t>(offset)) + " of shared memory, which has " +

@@ -27,10 +27,9 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//     tensor_maps:                # parameters after all others: copies of boxes of a tensor, in shared
-//     memory
-//       - {param: A, box: [128, 64], swizzle: 128}     # swizzled in rows of so many bytes; absent without
-//       them
+//     tensor_maps:                # parameters after all others: boxes of tensors that are copied into shared
+//                                 # memory, swizzled in rows of so many bytes; absent if there are none
+//       - {param: A, box: [128, 64], swizzle: 128}
 //     variants:                   # the bodies of this kernel; absent if it has one
 //       - {name: row, entry: gemm.row, when: ["M == 1", "aligned(A, 16)"], body: product.row, order: chain,
 //          cost: "2 * N * K // fma_f32", params: {rows: 4}}

@@ -71,8 +71,9 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
                      })
                      .wasInterrupted();
   if (!hasWord(target_.dtypes, "f64")) {
+    auto isDouble = [](Type type) { return getElementTypeOrSelf(type).isF64(); };
     const auto found = kernel_.walk([&](Operation *op) {
-      if (llvm::none_of(op->getResultTypes(), [](Type t) { return getElementTypeOrSelf(t).isF64(); }))
+      if (llvm::none_of(op->getResultTypes(), isDouble) && llvm::none_of(op->getOperandTypes(), isDouble))
         return WalkResult::advance();
       op->emitError() << "f64 is not implemented on " << backend_ << ":" << target_.name
                       << ", which has no instructions for it (TSR_UNIMPLEMENTED)";
@@ -157,9 +158,10 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
   if (!sharedTiles_) buffers_ = scratch_;
 }
 
-/// What the threads have written before a barrier may be read by products after it.
+/// What the threads have written before a barrier may be read by products after it, or be overwritten by
+/// boxes.
 void KernelLowering::lowerBarrier() {
-  if (readsShared_) vendor_.emitSharedFence(b_);
+  if (readsShared_ || !tensorMaps_.empty()) vendor_.emitSharedFence(b_);
   mlir::gpu::BarrierOp::create(b_);
 }
 

@@ -19,12 +19,18 @@ int64_t KernelLowering::neighbours(const layout::TileLayout &layout, int64_t ele
   return width;
 }
 
-void KernelLowering::storeOnce(const layout::TileLayout &layout, llvm::function_ref<void()> store) {
-  int64_t copies = 0; // the bits of a thread's number that make no difference
+/// The bits of a thread's number that make no difference to the elements it holds.
+static int64_t copiesOf(const layout::TileLayout &layout) {
+  int64_t copies = 0;
   layout::BitsList images = layout.lane;
   llvm::append_range(images, layout.warp);
   for (auto [i, image] : llvm::enumerate(images))
     if (!image) copies |= int64_t(1) << i;
+  return copies;
+}
+
+void KernelLowering::storeOnce(const layout::TileLayout &layout, llvm::function_ref<void()> store) {
+  const int64_t copies = copiesOf(layout);
   if (!copies) return store();
   guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, arith::AndIOp::create(b_, thread_, i32(copies)),
                                 i32(0)),
@@ -71,12 +77,14 @@ LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
   return success();
 }
 
-/// Not if all that writes the tensor is stores of the same elements by the same threads.
+/// Not if all that writes the tensor is stores of the same elements by the same threads. Of threads that hold
+/// the same elements only one stores them, when others may not have loaded them yet.
 bool KernelLowering::isOverwritten(tile::LoadOp load) {
   return llvm::any_of(load.getView().getUsers(), [&](Operation *user) {
     if (isa<tile::LoadOp, tile::DimOp>(user)) return false;
     auto store = dyn_cast<tile::StoreOp>(user);
-    return !store || tile::layoutOf(store.getValue()) != tile::layoutOf(load.getResult()) ||
+    auto layout = tile::layoutOf(load.getResult());
+    return !store || !layout || tile::layoutOf(store.getValue()) != layout || copiesOf(layout.getValue()) ||
            store.getStarts() != load.getStarts() || store.getExtents() != load.getExtents();
   });
 }

@@ -103,7 +103,8 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, B
                          kMostInBox);
   Conditions conditions;
   addConditions(param, bytes, conditions);
-  if (!conditions.isPossible()) return "extents or strides of " + name + " are no multiples of 16 bytes";
+  if (!conditions.isPossible())
+    return "extents or strides of " + name + " are no multiples of 16 bytes, or too small or large for boxes";
   return "";
 }
 

@@ -20,9 +20,12 @@
 //
 //   scf.for ... iter_args(%i = 0, %phase = 0) {
 //     tile.await_bytes %full[%i] phase %phase
-//     tile.mma %r[%i], ... {in_flight}           (if the step only adds to sums; else the barrier comes
-//     first) tile.barrier if (%k + 2 * %s < %hi) { tile.expect_bytes in %full[%i - 1]; tile.copy_box that
-//     step to %r[%i - 1] }
+//     tile.mma %r[%i], ... {in_flight}
+//     tile.barrier
+//     if (%k + 2 * %s < %hi) { tile.expect_bytes in %full[%i - 1]; tile.copy_box that step to %r[%i - 1] }
+//   }
+//
+// A step that does more than add to sums has the barrier before its product.
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -176,6 +179,8 @@ std::string Pipelining::analyse() {
 }
 
 std::string Pipelining::whyNotBoxes() {
+  // The words that count arrivals are prepared before the loop, and may be prepared once.
+  if (loop_->getParentOfType<scf::ForOp>()) return "it is inside another loop";
   for (Copy &copy : copies_) {
     if (std::string why = whyNoBoxes(kernel_, copy.view, copy.extents, copy.buffer); !why.empty()) return why;
     if (copy.alloc && !canSwizzle(copy.alloc))
@@ -422,7 +427,10 @@ private:
     const bool demandsBoxes = copy && copy.getValue() == kBoxes;
     std::string why = wanted < 2 ? "it has one stage" : pipelining.analyse(), whyNoBoxes = why;
     if (whyNoBoxes.empty() && !(copy && !demandsBoxes) && (kind_ == Kind::Boxes || demandsBoxes))
-      whyNoBoxes = !boxes ? backend + " does not copy boxes of tensors" : pipelining.whyNotBoxes();
+      whyNoBoxes = !boxes                     ? backend + " does not copy boxes of tensors"
+                   : !mayHaveVariants(kernel) ? "the kernel has reports, or variants of its own"
+                   : !views_.empty()          ? "another loop of the kernel copies boxes"
+                                              : pipelining.whyNotBoxes();
     if (demandsBoxes && !whyNoBoxes.empty())
       return refuse("schedule.copy = \"tma\"", whyNoBoxes,
                     "\"async\", or no decision, copies pieces of rows by every thread");
