@@ -184,7 +184,7 @@ const cli::CommandSpec spec = {
   reduce       sums beside OpenBLAS, histograms beside private tables in C++
   random       300 products of random shapes beside the same peers
   sweep        extents that grow by one: no jumps in the time
-  survey       1400 products and attention, of every dtype, beside the same peers: the slowest first
+  survey       1261 products and attention, of every dtype, beside the same peers: the slowest first
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers
   transformer  an f32 transformer block beside OpenBLAS calls and loops

@@ -289,6 +289,24 @@ def k(X: ts.Tensor[8, 16, ts.{dtype}], A: ts.Tensor[4, 4, ts.{dtype}], B: ts.Ten
                 "E": want(dtype, x + v), "F": want("f32", v.reshape(4, 4) @ v.reshape(4, 4).T), "G": want(dtype, np.maximum.accumulate(v.reshape(2, 8), 1))})
 
 
+def updated_sums():
+    """A tensor that is read and written between the two uses of a row: several warps share the row, and one thread of them writes."""
+    p = program("reduce/updated-sums", """@ts.kernel
+def k(X: ts.Tensor["M", 4096, ts.f32], S: ts.Tensor["M", ts.f32], Y: ts.Tensor["M", 4096, ts.f32]):
+    for m in ts.tile.parallel(0, M, 2):
+        x = X[m:m+2, 0:4096]
+        t = ts.tile.row_sum(x) + S[m:m+2]
+        S[m:m+2] = t
+        Y[m:m+2, 0:4096] = x * t[:, None]
+""")
+    for m in (1, 4):
+        rng = np.random.default_rng(m)
+        x, s = rng.integers(-2, 3, (m, 4096)).astype("f8"), rng.integers(-9, 9, m).astype("f8")
+        t = x.sum(1) + s
+        p.run({"M": m}, {"X": ("f32", x)}, {"S": want("f32", t, initial=s), "Y": want("f32", x * t[:, None])})
+    yield p
+
+
 def programs():
     yield from reductions()
     yield from nan_and_infinity()
@@ -300,3 +318,4 @@ def programs():
     yield from absence_through_control()
     yield from zeros_for_absent()
     yield from narrow()
+    yield from updated_sums()

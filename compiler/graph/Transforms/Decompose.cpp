@@ -199,18 +199,42 @@ Value shareKeys(OpBuilder &b, AttentionOp op) {
   return ReshapeOp::create(b, loc, q, attention.getResult());
 }
 
+/// Do the slices take no more elements than the tensor has, as the channels of a picture or the halves of a
+/// row do? Along some axis they then have constant extents that together fit, or steps of at least their
+/// number.
+bool takeEachOnce(ResultRange::user_range slices, Tensor whole) {
+  for (int64_t d = 0; d < whole.getRank(); ++d) {
+    const auto extent = dyn_cast<IntegerAttr>(whole.getDims()[d]);
+    int64_t taken = 0, leastStep = INT64_MAX;
+    bool isConstant = extent != nullptr;
+    for (Operation *user : slices) {
+      auto slice = dyn_cast<SliceOp>(user);
+      if (!slice) return false;
+      const auto part = dyn_cast<IntegerAttr>(slice.getType().getDims()[d]);
+      isConstant &= part != nullptr;
+      taken += part ? part.getInt() : 0;
+      leastStep = std::min(leastStep, slice.getSteps() ? std::abs((*slice.getSteps())[d]) : 1);
+    }
+    if (isConstant && taken <= extent.getInt()) return true;
+    if (leastStep >= std::distance(slices.begin(), slices.end())) return true;
+  }
+  return false;
+}
+
 /// Parts of a converted input are converted parts, so that the conversion is computed where they are used:
 ///
 ///   %c = graph.cast %x          ->   %t = graph.slice %x
 ///   %s = graph.slice %c              %s = graph.cast %t
 ///
-/// The reshape that drops an axis of one element follows its slice. Null if the whole is used too.
+/// The reshape that drops an axis of one element follows its slice. Null if the whole is used too, or if the
+/// parts overlap: each would be read and converted again.
 Value castParts(OpBuilder &b, Operation *op) {
   auto whole = op->getOperand(0).getDefiningOp<CastOp>();
   if (!whole || !isa<Tensor>(whole.getInput().getType())) return {};
   Value input = whole.getInput();
   const bool isPart = input.getDefiningOp<SliceOp>() != nullptr;
   if (!isPart && (!isa<BlockArgument>(input) || !isa<SliceOp>(op))) return {};
+  if (!isPart && !takeEachOnce(whole->getUsers(), whole.getType())) return {};
   if (!llvm::all_of(whole->getUsers(), llvm::IsaPred<SliceOp, ReshapeOp>)) return {};
   Operation *part = b.clone(*op);
   part->setOperand(0, input);

@@ -228,7 +228,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NoKernel", "import tessera as ts\n", "cpu", "standard", CompileStatus::BadProgram,
                 "E_NO_KERNEL", "no kernel"},
         Refusal{"GpuArch", kScale, "ptx:sm_20", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
-                "unknown architecture 'sm_20'; there are ptx:sm_80, ptx:sm_90, ptx:sm_90a"},
+                "unknown architecture 'sm_20'; there are ptx:sm_75, ptx:sm_80, ptx:sm_86, ptx:sm_89, "
+                "ptx:sm_90, ptx:sm_90a, ptx:sm_100a, ptx:sm_120"},
         Refusal{"GpuNoArch", kScale, "rocm", "standard", CompileStatus::BadProgram, "E_TARGET_UNKNOWN",
                 "names no architecture; there are rocm:gfx90a, rocm:gfx942, rocm:gfx1100"},
         Refusal{"Profile", kScale, "cpu", "exact", CompileStatus::BadProgram, "E_NUMERICS_UNKNOWN", "exact"},
