@@ -86,7 +86,7 @@ class Shims(unittest.TestCase):
         arch = ARCHITECTURES["levelzero"][0]
         for name in READ_BACK:
             sample = samples.Sample(samples.ROOT / "samples" / name)
-            for size in sample.check.SMALL:
+            for size in sample.check.SMALL[-1:]:  # a ragged one of several tiles
                 with self.subTest(sample=name, **size):
                     case = samples.Case(sample, size)
                     words = ["--kernel", sample.check.KERNEL] if hasattr(sample.check, "KERNEL") else []
