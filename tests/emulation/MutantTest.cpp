@@ -111,14 +111,8 @@ Sample softmax(const char *vendor, const char *arch, int needless) { // 20 rows 
 /// Rows that two of the eight warps share, in two steps of 512 columns.
 Sample sharedRows(const char *vendor, const char *arch) {
   constexpr uint64_t rows = 6, columns = 600;
-  return {"softmax",
-          vendor,
-          arch,
-          {rows * columns * 4, rows * columns * 4},
-          {rows, columns},
-          0,
-          "",
-          {{"ROWS", 4}, {"COLS", 512}}};
+  return {"softmax",       vendor, arch, {rows * columns * 4, rows * columns * 4},
+          {rows, columns}, 0,      "",   {{"ROWS", 4}, {"COLS", 512}}};
 }
 
 /// A row of the sample is in one warp, which keeps what it needs of it in registers.
