@@ -301,7 +301,6 @@ void Checker::endCopy(const void *to, int32_t bytes, int32_t site) {
 }
 
 void Checker::startRead(uint32_t offset, int32_t bytes, int32_t site) {
-  const int lane = block_->lane();
   touch(block_->shared() + offset, bytes, access_flags::kShared, site, /*isAtomic=*/false);
   for (uint32_t i = offset; i < offset + static_cast<uint32_t>(bytes); ++i) {
     ProxyState &proxy = proxy_[i];

@@ -4,28 +4,26 @@
 
 namespace tessera::levelzero {
 
-constexpr GpuArchitecture kArchitectures[] = {
-    {.name = "pvc",
-     .features = "",
-     .threads = 256,
-     .warpSize = 32,
-     .staticShared = 128 << 10,
-     .maxShared = 128 << 10,
-     .groupSync = "workgroup",
-     .deviceSync = "device",
-     .floatAtomicAdd = false},
-    {.name = "acm-g10",
-     .features = "",
-     .threads = 256,
-     .warpSize = 32,
-     .staticShared = 64 << 10,
-     .maxShared = 64 << 10,
-     .groupSync = "workgroup",
-     .deviceSync = "device",
-     .floatAtomicAdd = false,
-     // no f64
-     .dtypes = "f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 "
-               "i64 i32 i16 i8 u64 u32 u16 u8 bool"},
-};
+/// What all of them have in common.
+constexpr GpuArchitecture xe(std::string_view name, int64_t sharedKiB) {
+  return {.name = name,
+          .features = "",
+          .threads = 256,
+          .warpSize = 32,
+          .staticShared = sharedKiB << 10,
+          .maxShared = sharedKiB << 10,
+          .groupSync = "workgroup",
+          .deviceSync = "device",
+          .floatAtomicAdd = false};
+}
+
+constexpr GpuArchitecture alchemist() {
+  GpuArchitecture row = xe("acm-g10", 64);
+  row.dtypes = "f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 " // no f64
+               "i64 i32 i16 i8 u64 u32 u16 u8 bool";
+  return row;
+}
+
+constexpr GpuArchitecture kArchitectures[] = {xe("pvc", 128), alchemist()};
 
 } // namespace tessera::levelzero

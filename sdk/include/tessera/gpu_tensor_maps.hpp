@@ -2,11 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
 #include <tessera/gpu_driver.hpp>
 #include <tessera/tensor_map.hpp>
+#include <utility>
 #include <vector>
 
 namespace tessera::gpu {
