@@ -317,6 +317,45 @@ TEST(KernelMetadata, HasVariants) {
   EXPECT_EQ(error("{entry: v, when: [M == 1], cost: 1}"), "line 16: variants: unknown key 'cost'");
 }
 
+TEST(KernelMetadata, TensorMapsAreOfTensorsThatBoxesFit) {
+  auto withMaps = [](const std::string &maps) {
+    return with("  lanes_per_program: 4096", "  lanes_per_program: 4096\n  tensor_maps: [" + maps + "]");
+  };
+  const KernelMetadata first = parsed(withMaps("{param: A, box: [64, 32], swizzle: 64}"));
+  for (const KernelMetadata &m : {first, parsed(first.toYaml())}) {
+    ASSERT_EQ(m.tensorMaps.size(), 1u);
+    EXPECT_EQ(m.tensorMaps[0].param, "A");
+    EXPECT_EQ(m.tensorMaps[0].box, (std::vector<int64_t>{64, 32}));
+    EXPECT_EQ(m.tensorMaps[0].swizzle, 64);
+  }
+  auto error = [&](const std::string &map) {
+    const std::string why = errorOf(withMaps(map)), key = "launch.tensor_maps";
+    const size_t at = why.find(key); // after the line
+    return at == std::string::npos ? why : why.substr(at + key.size());
+  };
+  EXPECT_EQ(error("{param: alpha, box: [1], swizzle: 64}"), ": alpha is no tensor");
+  EXPECT_EQ(error("{param: X, box: [1], swizzle: 64}"), ": X is no tensor");
+  EXPECT_EQ(error("{param: A, box: [64], swizzle: 64}"), ".box: it has not as many axes as A");
+  EXPECT_EQ(error("{param: A, box: [64, 257], swizzle: 64}"),
+            ".box: a box has at most 256 elements along an axis");
+  EXPECT_EQ(error("{param: A, box: [64, 32], swizzle: 48}"), ".swizzle: expected 32, 64 or 128");
+  EXPECT_EQ(error("{param: A, box: [64, 32], swizzle: 64, dtype: bf16}"), ": unknown key 'dtype'");
+  EXPECT_NE(error("{param: A, box: [64, 0], swizzle: 64}"), "");
+  EXPECT_NE(error("{param: A, swizzle: 64}"), "");
+  auto ofA = [&](const std::string &dims) { // A with other dims or strides
+    std::string text = withMaps("{param: A, box: [1, 32], swizzle: 64}");
+    const std::string old = "dims: [M, K]";
+    text.replace(text.find(old), old.size(), dims);
+    const std::string why = errorOf(text), key = "launch.tensor_maps";
+    const size_t at = why.find(key);
+    return at == std::string::npos ? why : why.substr(at + key.size());
+  };
+  EXPECT_EQ(ofA("dims: [M, K, 1, 1, 1, 1]"), ": A has 6 axes, not 1 to 5");
+  EXPECT_EQ(ofA("dims: [M, 2*K]"), ": A has an extent or stride that is neither a dim nor a number");
+  EXPECT_EQ(ofA("dims: [M, K], strides: [1, M]"),
+            ": neighbours along the last axis of A are no neighbours in memory");
+}
+
 TEST(KernelMetadata, ALaunchHasVariants) {
   auto withVariants = [](const std::string &variants) {
     return with("  lanes_per_program: 4096", "  lanes_per_program: 4096\n  variants: [" + variants + "]");

@@ -48,5 +48,57 @@ TEST_F(RulesTest, KernelsHaveNoClusters) {
   ASSERT_EQ(api.moduleUnload(module), 0);
 }
 
+/// Arguments of cuTensorMapEncodeTiled that break no rule: a tensor of 100 x 64 elements of 16 bits.
+struct TensorMap {
+  alignas(64) unsigned char out[192] = {};
+  int type = 1;
+  uint32_t rank = 2;
+  uint64_t extents[5] = {64, 100, 1, 1, 1}, strides[4] = {128, 12800, 12800, 12800};
+  uint32_t box[5] = {64, 8, 1, 1, 1}, steps[5] = {1, 1, 1, 1, 1};
+  int interleave = 0, swizzle = 3, promotion = 3, fill = 0;
+  size_t misaligned = 0, mapMisaligned = 0;
+};
+
+TEST_F(RulesTest, TensorMapsObeyTheDriver) {
+  shim.configure("devices=2 arch=sm_90");
+  auto encode = [&](TensorMap m) {
+    return api.encodeTensorMap(m.out + m.mapMisaligned, m.type, m.rank, at(m.misaligned), m.extents,
+                               m.strides, m.box, m.steps, m.interleave, m.swizzle, m.promotion, m.fill);
+  };
+  EXPECT_EQ(encode({}), 0);
+  EXPECT_EQ(shim.breaches(), "");
+  struct Case {
+    const char *rule;
+    void (*breakIt)(TensorMap &);
+  };
+  static constexpr Case cases[] = {
+      {"the map is not aligned to 64 bytes", [](TensorMap &m) { m.mapMisaligned = 16; }},
+      {"there is no such data type", [](TensorMap &m) { m.type = 13; }},
+      {"the shim has no interleaved layouts", [](TensorMap &m) { m.interleave = 1; }},
+      {"there is no such enumerator", [](TensorMap &m) { m.swizzle = 4; }},
+      {"there is no such enumerator", [](TensorMap &m) { m.promotion = -1; }},
+      {"there is no such enumerator", [](TensorMap &m) { m.fill = 2; }},
+      {"NaNs fill tensors of floats only", [](TensorMap &m) { m.fill = 1; }},
+      {"the rank is not 1 to 5", [](TensorMap &m) { m.rank = 0; }},
+      {"the rank is not 1 to 5", [](TensorMap &m) { m.rank = 6; }},
+      {"the address is no multiple of 16", [](TensorMap &m) { m.misaligned = 8; }},
+      {"an extent is not 1 to 2^32", [](TensorMap &m) { m.extents[1] = 0; }},
+      {"an extent is not 1 to 2^32", [](TensorMap &m) { m.extents[0] = (uint64_t{1} << 32) + 1; }},
+      {"a stride is no multiple of 16 below 2^40", [](TensorMap &m) { m.strides[0] = 136; }},
+      {"a stride is no multiple of 16 below 2^40", [](TensorMap &m) { m.strides[0] = uint64_t{1} << 40; }},
+      {"an extent of the box is not 1 to 256", [](TensorMap &m) { m.box[1] = 0; }},
+      {"an extent of the box is not 1 to 256", [](TensorMap &m) { m.box[1] = 257; }},
+      {"the shim has no strides of elements", [](TensorMap &m) { m.steps[0] = 2; }},
+      {"a row of the box is no multiple of 16 bytes", [](TensorMap &m) { m.box[0] = 12; }},
+      {"a row of the box is longer than the swizzle", [](TensorMap &m) { m.swizzle = 2; }},
+  };
+  for (const Case &c : cases) {
+    TensorMap broken;
+    c.breakIt(broken);
+    EXPECT_NE(encode(broken), 0) << c.rule;
+    EXPECT_EQ(shim.breaches(), std::string("tensor-map: cuTensorMapEncodeTiled: ") + c.rule + "\n");
+  }
+}
+
 } // namespace
 } // namespace tessera
