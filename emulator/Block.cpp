@@ -47,6 +47,7 @@ bool Block::run(Launch &launch, int64_t index) {
   for (const EmulatedTensorMap &map : launch.tensorMaps)
     values_.push_back(reinterpret_cast<uint64_t>(&map));
   arrivals_.clear(), boxes_.clear();
+  tensor_ = {};
   random_.seed(launch.schedule.seed + static_cast<uint32_t>(index) + 1);
   for (Lane &lane : lanes_)
     lane = {};
@@ -58,7 +59,7 @@ bool Block::run(Launch &launch, int64_t index) {
   Block *outer = std::exchange(running, this);
   for (int lane = -1; !failed_;) {
     lane = next(lane);
-    if (lane < 0 && deliver()) continue;
+    if (lane < 0 && (deliver() || deliverProducts())) continue;
     if (lane < 0) break;
     running_ = lane;
     fibres_.enter(lane);
@@ -67,6 +68,7 @@ bool Block::run(Launch &launch, int64_t index) {
   }
   running = outer;
   if (!failed_ && (ended_ < lanes() || !boxes_.empty())) explainStop();
+  if (!failed_) failed_ = explainTensor();
   if (failed_) launch.failed = true;
   launch.counts.add(counts_);
   return !failed_;
@@ -138,7 +140,7 @@ void Block::completeBarrier() {
       end();
     }
   for (Lane &lane : lanes_)
-    lane.state = State::Ready;
+    lane.state = State::Ready, lane.isTensorFenced = false;
   if (launch_->checker) launch_->checker->barrier(0, lanes());
   isRoundOver_ = true;
   fibres_.leave();
@@ -242,6 +244,10 @@ void Block::completeWarp(int first, int last) {
       to.result = valueOf(inside ? from : self, r.value);
       break;
     }
+    case Meeting::Tensor:
+      if (r.value != common.value)
+        failTensor("E_EMU_OPERANDS", own.site, "lanes of one warp have different addresses or sizes");
+      break;
     case Meeting::LoadMatrix:
     case Meeting::SharedProduct:
     case Meeting::Multiply: // done for all lanes below

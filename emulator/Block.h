@@ -8,6 +8,7 @@
 #include "emulator/Fibres.h"
 #include "emulator/Launch.h"
 #include "emulator/Matrix.h"
+#include "emulator/TensorMemory.h"
 #include "emulator/Warpgroup.h"
 #include <cstdint>
 #include <deque>
@@ -21,7 +22,16 @@ namespace tessera::emulator {
 class Checker;
 
 /// How an operation of a warp uses the values that its lanes bring.
-enum class Meeting : uint8_t { Barrier, Exchange, Shuffle, Vote, LoadMatrix, Multiply, SharedProduct };
+enum class Meeting : uint8_t {
+  Barrier,
+  Exchange,
+  Shuffle,
+  Vote,
+  LoadMatrix,
+  Multiply,
+  SharedProduct,
+  Tensor
+};
 
 /// What a lane brings to an operation of its warp.
 struct Request {
@@ -73,6 +83,17 @@ public:
   void expectBytes(void *word, uint32_t bytes, int32_t site);
   void copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word, int32_t site);
   void awaitBytes(void *word, uint32_t parity, int32_t site);
+  // BlockTensors.cpp: tensor memory. A product is computed when no lane can run without it.
+  void allocateTensor(void *place, uint32_t columns, int32_t site);
+  void relinquishTensor(int32_t site);
+  void freeTensor(uint32_t address, uint32_t columns, int32_t site);
+  /// The product's sums start at `address`; `descriptor` is that of the instruction.
+  void startTensorProduct(SharedProduct, uint32_t address, uint32_t descriptor, bool adds, int32_t site);
+  void commitTensorProducts(void *word, int32_t site);
+  void loadTensor(uint32_t address, uint32_t count, bool isHalf, uint32_t *words, int32_t number,
+                  int32_t site);
+  void awaitTensorLoads();
+  void fenceTensor(bool isAfterMeeting);
   /// Lets other lanes run.
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
@@ -121,6 +142,8 @@ private:
     int64_t productGroups = 0;          // that ended
     uint32_t awaited = 0, parity = 0;   // AtArrivals: the offset of the word, and the phase
     bool isFenced = false;              // nothing has used the registers of products since wgmma.fence
+    std::vector<TensorLoad> loads = {}; // that products do not follow yet
+    bool isTensorFenced = false;        // since it has met other lanes or waited for arrivals
   };
 
   static void body(void *self, int lane);
@@ -135,6 +158,13 @@ private:
   void finish(const BoxCopy &);
   void endPhase(uint32_t offset, Arrivals &);
   bool deliver();
+  bool deliverProducts();
+  void finish(const TensorMemory::Work &);
+  void failTensor(const char *code, int32_t site, const std::string &what);
+  /// Reports loads of tensor memory that nothing orders before `what` overwrites or frees it.
+  void requireLoaded(uint32_t first, uint32_t count, const char *what, int32_t site);
+  void requireTensorFence(const char *what, int32_t site);
+  bool explainTensor();
   void explainStop();
   bool explainArrivals();
   std::string who(int lane) const;
@@ -155,6 +185,7 @@ private:
   bool isRoundOver_ = false;              // a barrier is complete: the next round begins with the first lane
   std::map<uint32_t, Arrivals> arrivals_; // by offset in shared memory
   std::deque<BoxCopy> boxes_;             // that have not arrived, in the order of their starts
+  TensorMemory tensor_;
   std::minstd_rand random_;
 };
 

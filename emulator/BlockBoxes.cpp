@@ -133,6 +133,7 @@ void Block::awaitBytes(void *word, uint32_t parity, int32_t site) {
   } else {
     maybePause();
   }
+  own.isTensorFenced = false;
   if (launch_->checker) launch_->checker->passPhase(offset);
 }
 

@@ -121,6 +121,33 @@ TESSERA_EMULATED void tsr_emu_fence_proxy() {
   if (block.launch().checker) block.launch().checker->fenceProxy();
 }
 
+/// tcgen05 of PTX. `instruction` is that of i8 or of f16, `descriptor` says the rest; `words` gets what the
+/// lane holds of `count` columns, by the shape 16x256b if `isHalf`, otherwise 32x32b.
+TESSERA_EMULATED void tsr_emu_tensor_alloc(void *place, uint32_t columns, int32_t site) {
+  Block::current().allocateTensor(place, columns, site);
+}
+TESSERA_EMULATED void tsr_emu_tensor_relinquish(int32_t site) { Block::current().relinquishTensor(site); }
+TESSERA_EMULATED void tsr_emu_tensor_free(uint32_t address, uint32_t columns, int32_t site) {
+  Block::current().freeTensor(address, columns, site);
+}
+TESSERA_EMULATED void tsr_emu_tensor_product(int32_t instruction, uint32_t address, uint64_t a, uint64_t b,
+                                             uint32_t descriptor, int32_t adds, int32_t site) {
+  Block::current().startTensorProduct(
+      {.instruction = static_cast<tessera::MatrixInstruction>(instruction), .descriptors = {a, b}}, address,
+      descriptor, adds != 0, site);
+}
+TESSERA_EMULATED void tsr_emu_tensor_commit(void *word, int32_t site) {
+  Block::current().commitTensorProducts(word, site);
+}
+TESSERA_EMULATED void tsr_emu_tensor_load(uint32_t address, int32_t count, int32_t isHalf, uint32_t *words,
+                                          int32_t number, int32_t site) {
+  Block::current().loadTensor(address, static_cast<uint32_t>(count), isHalf != 0, words, number, site);
+}
+TESSERA_EMULATED void tsr_emu_tensor_await_loads() { Block::current().awaitTensorLoads(); }
+TESSERA_EMULATED void tsr_emu_tensor_fence(int32_t isAfterMeeting) {
+  Block::current().fenceTensor(isAfterMeeting != 0);
+}
+
 /// Counts fused multiply-adds.
 TESSERA_EMULATED void tsr_emu_count(int64_t multiplyAdds) {
   Block::current().countMultiplyAdds(multiplyAdds);

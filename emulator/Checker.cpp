@@ -193,17 +193,17 @@ void Checker::race(const Epoch &earlier, const char *was, const char *is, uint64
   const Image &image = *launch_.kernel.image;
   const bool isOther = earlier.block != serial_;
   const bool isBox = earlier.lane >= lanes_.size(); // written by the engine
-  launch_.report.add("E_EMU_RACE", {earlier.site, site},
-                     image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
-                         std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) +
-                         " and " +
-                         (isBox ? "the copy of a box"
-                                : was + (" by lane " + std::to_string(earlier.lane)) + " of block " +
-                                      std::to_string(indices_[earlier.block - 1])) +
-                         " at " + image.site(earlier.site).place() +
-                         (isOther ? ": nothing orders the two blocks"
-                          : isBox ? ": the lane has not waited for its arrival"
-                                  : ": no barrier is between them"));
+  launch_.report.add(
+      "E_EMU_RACE", {earlier.site, site},
+      image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
+          std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) + " and " +
+          (isBox ? (was == std::string("read") ? "the product that reads it" : "the copy of a box")
+                 : was + (" by lane " + std::to_string(earlier.lane)) + " of block " +
+                       std::to_string(indices_[earlier.block - 1])) +
+          " at " + image.site(earlier.site).place() +
+          (isOther ? ": nothing orders the two blocks"
+           : isBox ? ": the lane has not waited for its arrival"
+                   : ": no barrier is between them"));
 }
 
 void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t site, bool isAtomic) {

@@ -52,6 +52,21 @@ public:
   void passPhase(uint32_t word);
   void startBox(const BoxChunk &, uint32_t word, int32_t site);
   void endBox(uint32_t offset);
+  /// Reports an engine that arrives in a word whose preparation no fence has made visible to it; `what` does.
+  void requireWordFence(uint32_t word, const std::string &what, int32_t site);
+  // Products whose commit arrives in a word: what they read is as startRead's and endRead's, but the reader
+  // is the engine. `phase` counts from 1.
+  void startEngineRead(uint32_t offset, int32_t site);
+  void endEngineRead(uint32_t offset, uint32_t word, uint32_t phase, int32_t site);
+  uint32_t nextPhase(uint32_t word) const { return words_.at(word).phases + 1; }
+  /// Has the lane that runs waited for the phase, or met one that has?
+  bool hasSeen(uint32_t word, uint32_t phase) const;
+  uint32_t clock() const { return lanes_[static_cast<size_t>(block_->lane())].own; }
+  /// Is what `lane` did at `clock` before what the lane that runs does?
+  bool isBefore(int lane, uint32_t clock) const {
+    return isOrdered({.block = serial_, .clock = clock, .lane = static_cast<uint16_t>(lane)}, block_->lane(),
+                     true);
+  }
   void atomic(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void fence(int32_t flags);
 

@@ -43,19 +43,24 @@ void Checker::passPhase(uint32_t word) {
   join(lanes_[static_cast<size_t>(block_->lane())].seen, words_.at(word).released);
 }
 
+void Checker::requireWordFence(uint32_t word, const std::string &what, int32_t site) {
+  const Word &w = words_.at(word);
+  const Lane &init = lanes_[w.init.lane];
+  if (isFenced(init.wordFences, w.wordFences, w.init.lane) ||
+      isFenced(init.proxyFences, w.proxyFences, w.init.lane))
+    return;
+  const Image &image = *launch_.kernel.image;
+  launch_.report.add("E_EMU_FENCE", {w.init.site, site},
+                     image.site(site).place() + ": " + what + " arrives in the word at byte " +
+                         std::to_string(word) + " of shared memory, which lane " +
+                         std::to_string(w.init.lane) + " prepared at " + image.site(w.init.site).place() +
+                         ": no fence.mbarrier_init of that lane is between them");
+}
+
 void Checker::startBox(const BoxChunk &chunk, uint32_t word, int32_t site) {
   constexpr int32_t kChunk = 16;
   const Word &w = words_.at(word);
-  const Lane &init = lanes_[w.init.lane];
-  if (!isFenced(init.wordFences, w.wordFences, w.init.lane) &&
-      !isFenced(init.proxyFences, w.proxyFences, w.init.lane)) {
-    const Image &image = *launch_.kernel.image;
-    launch_.report.add("E_EMU_FENCE", {w.init.site, site},
-                       image.site(site).place() + ": the copy of a box arrives in the word at byte " +
-                           std::to_string(word) + " of shared memory, which lane " +
-                           std::to_string(w.init.lane) + " prepared at " + image.site(w.init.site).place() +
-                           ": no fence.mbarrier_init of that lane is between them");
-  }
+  requireWordFence(word, "the copy of a box", site);
   if (chunk.copied) access(chunk.from, static_cast<int32_t>(chunk.copied), 0, site);
   for (uint32_t i = chunk.offset; i < chunk.offset + kChunk; ++i)
     requireProxyFence(i, "the copy of a box writes ", site);
@@ -71,5 +76,24 @@ void Checker::endBox(uint32_t offset) {
   for (uint32_t i = offset; i < offset + 16; ++i)
     inFlight_[i].site = -1;
 }
+
+void Checker::startEngineRead(uint32_t offset, int32_t site) {
+  constexpr uint32_t kChunk = 16;
+  std::array<std::array<Epoch, 2>, kChunk> reads;
+  for (uint32_t i = 0; i < kChunk; ++i)
+    reads[i] = shared_[offset + i].reads;
+  startRead(offset, kChunk, site);
+  for (uint32_t i = 0; i < kChunk; ++i)
+    shared_[offset + i].reads = reads[i];
+}
+
+void Checker::endEngineRead(uint32_t offset, uint32_t word, uint32_t phase, int32_t site) {
+  for (uint32_t i = offset; i < offset + 16; ++i) {
+    --proxy_[i].reads;
+    shared_[i].reads[1] = {serial_, phase, site, static_cast<uint16_t>(words_.at(word).lane)};
+  }
+}
+
+bool Checker::hasSeen(uint32_t word, uint32_t phase) const { return isBefore(words_.at(word).lane, phase); }
 
 } // namespace tessera::emulator

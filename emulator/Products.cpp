@@ -86,6 +86,11 @@ void Block::useSums(int32_t number, int32_t site) {
                           image.site(site).place() + ": " + who(running_) + " uses sums of the product at " +
                               image.site(product.site).place() + ", which was not awaited");
     }
+  for (const TensorLoad &load : lanes_[static_cast<size_t>(running_)].loads)
+    if (load.number == number && !load.isAwaited)
+      failTensor("E_EMU_NOT_AWAITED", site,
+                 "uses what it loads from tensor memory at " +
+                     launch_->kernel.image->site(load.site).place() + ", before tcgen05.wait::ld");
 }
 
 } // namespace tessera::emulator

@@ -6,7 +6,7 @@
 namespace tessera::emulator {
 namespace {
 
-constexpr int kRows = 64, kDepth = 16, kElements = 8; // elements in 16 bytes
+constexpr uint32_t kChunk = 16, kRowBytes = 32; // bytes of a descriptor's unit, and of a row along k
 
 /// PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout": the matrix descriptor.
 struct Descriptor {
@@ -24,12 +24,13 @@ struct Descriptor {
   /// Address bits 4 to 6 are flipped by bits 7 to 9: all three, the lower two, or the lowest.
   uint32_t swizzled(uint32_t address) const { return address ^ (address >> 3 & (chunks - 1) << 4); }
 
-  /// Where the 16 bytes are that begin with the element (mn, k). The canonical layouts, in 16-byte units T:
+  /// Where the 16 bytes are that begin with the element (mn, k), `elements` in all. The canonical layouts, in
+  /// 16-byte units T:
   ///   along k:  ((8,m),(T,2)) : ((chunks T, stride), (1, T)), without swizzle ((T, stride), (1, leading))
   ///   along mn: ((T,chunks,m),(8,k)) : ((1, T, leading), (chunks T, stride)), without swizzle leading and
   ///   stride change places.
-  uint32_t address(bool isAlongK, uint32_t mn, uint32_t k) const {
-    const uint32_t row = isAlongK ? mn : k, chunk = (isAlongK ? k : mn) / kElements;
+  uint32_t address(bool isAlongK, uint32_t mn, uint32_t k, uint32_t elements) const {
+    const uint32_t row = isAlongK ? mn : k, chunk = (isAlongK ? k : mn) / elements;
     uint32_t offset = row % 8 * chunks * 16;
     if (chunks == 1 && !isAlongK)
       offset += row / 8 * leading + chunk * stride;
@@ -41,8 +42,19 @@ struct Descriptor {
   }
 };
 
-double valueOf(MatrixInstruction instruction, uint16_t bits) {
-  if (instruction == MatrixInstruction::Wgmma64xNx16Bf16) return std::bit_cast<float>(uint32_t{bits} << 16);
+uint32_t bytesOf(MatrixInstruction instruction) {
+  using I = MatrixInstruction;
+  return instruction == I::Tcgen05MxNx32I8 || instruction == I::Tcgen05MxNx32U8 ? 1 : 2;
+}
+
+double valueOf(MatrixInstruction instruction, const uint8_t *element) {
+  using I = MatrixInstruction;
+  if (instruction == I::Tcgen05MxNx32I8) return static_cast<int8_t>(*element);
+  if (instruction == I::Tcgen05MxNx32U8) return *element;
+  uint16_t bits;
+  std::memcpy(&bits, element, sizeof bits);
+  if (instruction == I::Wgmma64xNx16Bf16 || instruction == I::Tcgen05MxNx16Bf16)
+    return std::bit_cast<float>(uint32_t{bits} << 16);
   return static_cast<float>(std::bit_cast<_Float16>(bits));
 }
 
@@ -50,10 +62,39 @@ double valueOf(MatrixInstruction instruction, uint16_t bits) {
 template <typename Visit> void forEach(const SharedProduct &p, int operand, Visit visit) {
   const Descriptor descriptor(p.descriptors[operand]);
   const bool isAlongK = p.isAlongK[operand];
-  const auto extent = static_cast<uint32_t>(operand == 0 ? kRows : p.n);
-  for (uint32_t mn = 0; mn < extent; mn += isAlongK ? 1 : kElements)
-    for (uint32_t k = 0; k < kDepth; k += isAlongK ? kElements : 1)
-      visit(mn, k, descriptor.address(isAlongK, mn, k));
+  const uint32_t bytes = bytesOf(p.instruction), elements = kChunk / bytes;
+  const auto extent = static_cast<uint32_t>(operand == 0 ? p.m : p.n);
+  for (uint32_t mn = 0; mn < extent; mn += isAlongK ? 1 : elements)
+    for (uint32_t k = 0; k < kRowBytes / bytes; k += isAlongK ? elements : 1)
+      visit(mn, k, descriptor.address(isAlongK, mn, k, elements));
+}
+
+/// The elements of an operand, by rows of A or columns of B.
+std::vector<double> elementsOf(const SharedProduct &p, int operand, const uint8_t *shared) {
+  const uint32_t bytes = bytesOf(p.instruction), depth = kRowBytes / bytes;
+  std::vector<double> all(static_cast<size_t>(operand == 0 ? p.m : p.n) * depth);
+  forEach(p, operand, [&](uint32_t mn, uint32_t k, uint32_t offset) {
+    for (uint32_t i = 0; i < kChunk / bytes; ++i)
+      all[p.isAlongK[operand] ? mn * depth + k + i : (mn + i) * depth + k] =
+          valueOf(p.instruction, shared + offset + i * bytes);
+  });
+  return all;
+}
+
+/// Calls `add(row, column, products)` with the sum of an element's products.
+template <typename Add> int64_t multiplyAll(const SharedProduct &p, const uint8_t *shared, Add add) {
+  const size_t depth = kRowBytes / bytesOf(p.instruction);
+  const std::vector<double> a = elementsOf(p, 0, shared), b = elementsOf(p, 1, shared);
+  for (int column = 0; column < p.n; ++column)
+    for (int row = 0; row < p.m; ++row) {
+      const double *x = &a[static_cast<size_t>(row) * depth], *y = &b[static_cast<size_t>(column) * depth];
+      add(row, column, [&](double sum) {
+        for (size_t k = 0; k < depth; ++k)
+          sum += x[k] * y[k];
+        return sum;
+      });
+    }
+  return int64_t{p.m} * p.n * static_cast<int64_t>(depth);
 }
 
 } // namespace
@@ -63,30 +104,26 @@ void forEachChunk(const SharedProduct &p, int operand, const std::function<void(
 }
 
 int64_t multiply(const SharedProduct &p, const uint8_t *shared, std::span<float *const> sums) {
-  // By rows of A and columns of B, of kDepth elements each.
-  std::vector<double> factors[2] = {std::vector<double>(kRows * kDepth),
-                                    std::vector<double>(static_cast<size_t>(p.n) * kDepth)};
-  for (int operand : {0, 1})
-    forEach(p, operand, [&](uint32_t mn, uint32_t k, uint32_t offset) {
-      uint16_t bits[kElements];
-      std::memcpy(bits, shared + offset, sizeof bits);
-      for (uint32_t i = 0; i < kElements; ++i) {
-        const size_t at = p.isAlongK[operand] ? mn * kDepth + k + i : (mn + i) * kDepth + k;
-        factors[operand][at] = valueOf(p.instruction, bits[i]);
-      }
-    });
-  // PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.
-  for (int lane = 0; lane < kWarpgroup; ++lane)
-    for (int i = 0; i < p.n / 2; ++i) {
-      const int row = lane / 32 * 16 + lane % 32 / 4 + (i % 4 < 2 ? 0 : 8);
-      const int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-      double sum = sums[static_cast<size_t>(lane)][i];
-      for (int k = 0; k < kDepth; ++k)
-        sum += factors[0][static_cast<size_t>(row * kDepth + k)] *
-               factors[1][static_cast<size_t>(column * kDepth + k)];
-      sums[static_cast<size_t>(lane)][i] = static_cast<float>(sum);
-    }
-  return int64_t{kRows} * p.n * kDepth;
+  return multiplyAll(p, shared, [&](int row, int column, auto &&sumFrom) {
+    // PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.
+    const int lane = row / 16 * 32 + row % 8 * 4 + column % 8 / 2;
+    const int i = column / 8 * 4 + (row % 16 < 8 ? 0 : 2) + column % 2;
+    float &sum = sums[static_cast<size_t>(lane)][i];
+    sum = static_cast<float>(sumFrom(double{sum}));
+  });
+}
+
+int64_t multiply(const SharedProduct &p, const uint8_t *shared, bool adds, uint32_t *sums, int64_t rows) {
+  const bool isInteger = bytesOf(p.instruction) == 1;
+  return multiplyAll(p, shared, [&](int row, int column, auto &&sumFrom) {
+    // Of 64 rows 16 are in each 32 lanes.
+    uint32_t &cell = sums[column * rows + (p.m == 64 ? row / 16 * 32 + row % 16 : row)];
+    const uint32_t old = adds ? cell : 0;
+    if (isInteger) // far from the end of an i64
+      cell = static_cast<uint32_t>(static_cast<int64_t>(sumFrom(double{0}))) + old;
+    else
+      cell = std::bit_cast<uint32_t>(static_cast<float>(sumFrom(double{std::bit_cast<float>(old)})));
+  });
 }
 
 } // namespace tessera::emulator

@@ -1,4 +1,5 @@
-// The products of warpgroups, wgmma of PTX: 128 lanes multiply matrices that are in shared memory.
+// Products of matrices that are in shared memory: wgmma of PTX, by 128 lanes with sums in registers, and
+// tcgen05.mma, whose sums are in tensor memory.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,11 +10,12 @@ namespace tessera::emulator {
 
 constexpr int kWarpgroup = 128; // lanes
 
-/// C (64 x n) += A (64 x 16) * B (16 x n). Descriptors are those of PTX; neighbours in memory are neighbours
-/// along k, or along m and n. `sums` points to the n / 2 sums of one lane.
+/// C (m x n) += A (m x k) * B (k x n), where 32 bytes of a row are along k. Descriptors are those of PTX;
+/// neighbours in memory are neighbours along k, or along m and n. Of wgmma `sums` points to the n / 2 sums of
+/// one lane.
 struct SharedProduct {
   MatrixInstruction instruction;
-  int32_t n = 0;
+  int32_t m = 64, n = 0;
   bool isAlongK[2] = {true, true};  // A, B
   uint64_t descriptors[2] = {0, 0}; // A, B
   int32_t number = 0;               // of the operation in the program
@@ -27,5 +29,9 @@ void forEachChunk(const SharedProduct &, int operand, const std::function<void(u
 /// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and rounded
 /// once. Returns the number of multiply-adds. Precondition: all chunks are in `shared`.
 int64_t multiply(const SharedProduct &, const uint8_t *shared, std::span<float *const> sums);
+
+/// The same for tcgen05, with sums by column and lane (`rows` of them), of f32 or i32; without `adds` they
+/// start at zero. Sums of i32 wrap.
+int64_t multiply(const SharedProduct &, const uint8_t *shared, bool adds, uint32_t *sums, int64_t rows);
 
 } // namespace tessera::emulator

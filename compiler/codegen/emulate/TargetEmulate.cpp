@@ -90,30 +90,33 @@ private:
     place(false);
   }
 
-  /// Numbers the products that run beside other work. In checked code each use of their sums, but for a
-  /// further product, is announced.
+  /// Numbers the products, and the loads of tensor memory, that run beside other work. In checked code each
+  /// use of their sums, but for a further product, is announced.
   void guardSums(LLVM::LLVMFuncOp function) {
-    function.walk(
-        [&](NVVM::WgmmaMmaAsyncOp op) { op->setAttr(kProductNumber, b_.getI32IntegerAttr(products_++)); });
+    SmallVector<Operation *> started;
+    function.walk([&](Operation *op) {
+      if (!isa<NVVM::WgmmaMmaAsyncOp, NVVM::Tcgen05LdOp>(op)) return;
+      op->setAttr(kProductNumber, b_.getI32IntegerAttr(products_++));
+      started.push_back(op);
+    });
     if (!check_) return;
-    function.walk([&](NVVM::WgmmaMmaAsyncOp product) {
-      for (Operation *use : firstUses(product)) {
+    for (Operation *op : started)
+      for (Operation *use : firstUses(op)) {
         b_.setInsertionPoint(use);
         b_.setLoc(use->getLoc());
         call("tsr_emu_use_sums", nullptr,
-             {constant(int32_t(product->getAttrOfType<IntegerAttr>(kProductNumber).getInt())),
+             {constant(int32_t(op->getAttrOfType<IntegerAttr>(kProductNumber).getInt())),
               constant(sites_.number(use))},
              false);
       }
-    });
   }
 
   /// Returns the first operation of each block that computes with sums of the product. What only renames
   /// registers does not count, nor does a further product.
-  static SmallVector<Operation *> firstUses(NVVM::WgmmaMmaAsyncOp product) {
+  static SmallVector<Operation *> firstUses(Operation *product) {
     llvm::MapVector<Block *, Operation *> first;
     llvm::SmallSetVector<Value, 8> values;
-    values.insert(product.getResult());
+    values.insert(product->getResult(0));
     for (size_t i = 0; i < values.size(); ++i)
       for (OpOperand &use : Value(values[i]).getUses()) {
         Operation *op = use.getOwner();

@@ -118,6 +118,7 @@ public:
     if (isa<NVVM::FenceMbarrierInitOp>(op_))
       return call_("tsr_emu_fence_arrivals", nullptr, {}, false), erase();
     if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op_)) return copyBox(copy);
+    if (name.starts_with("nvvm.tcgen05.")) return tensorMemory();
     if (auto instruction = instructionOfRocm(name))
       return multiply(*instruction, op_->getOperand(0), op_->getOperand(1), op_->getOperand(2));
     if (auto product = dyn_cast<ROCDL::wmma_i32_16x16x16_iu8>(op_)) {
@@ -305,6 +306,64 @@ private:
           {plain(op.getDstMem()), op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getMbar()),
            site_()},
           false);
+    return erase();
+  }
+
+  /// The address of tensor memory, an i32.
+  Value tensorAddress(Value pointer) { return LLVM::PtrToIntOp::create(b_, i32(), pointer); }
+
+  bool tensorMemory() {
+    auto isOfOneBlock = [](auto op) { return op.getGroup() == NVVM::CTAGroupKind::CTA_1; };
+    if (auto alloc = dyn_cast<NVVM::Tcgen05AllocOp>(op_)) {
+      if (!isOfOneBlock(alloc)) return false;
+      call_("tsr_emu_tensor_alloc", nullptr, {plain(alloc.getAddr()), alloc.getNCols(), site_()}, false);
+    } else if (auto relinquish = dyn_cast<NVVM::Tcgen05RelinquishAllocPermitOp>(op_)) {
+      if (!isOfOneBlock(relinquish)) return false;
+      call_("tsr_emu_tensor_relinquish", nullptr, site_(), false);
+    } else if (auto free = dyn_cast<NVVM::Tcgen05DeallocOp>(op_)) {
+      if (!isOfOneBlock(free)) return false;
+      call_("tsr_emu_tensor_free", nullptr, {tensorAddress(free.getTaddr()), free.getNCols(), site_()},
+            false);
+    } else if (auto product = dyn_cast<NVVM::Tcgen05MMAOp>(op_)) {
+      const bool isInteger = product.getKind() == NVVM::Tcgen05MMAKind::I8;
+      if ((!isInteger && product.getKind() != NVVM::Tcgen05MMAKind::F16) ||
+          product.getCtaGroup() != NVVM::CTAGroupKind::CTA_1 || product.getAShift() ||
+          product.getScaleInputD() || product.getDisableOutputLane() ||
+          !product.getMatrixA().getType().isInteger(64))
+        return false;
+      Value kind = constant(
+          int32_t(isInteger ? MatrixInstruction::Tcgen05MxNx32I8 : MatrixInstruction::Tcgen05MxNx16F16));
+      Value adds = LLVM::ZExtOp::create(b_, i32(), product.getEnableInputD());
+      call_("tsr_emu_tensor_product", nullptr,
+            {kind, tensorAddress(product.getMatrixD()), product.getMatrixA(), product.getMatrixB(),
+             product.getIdesc(), adds, site_()},
+            false);
+    } else if (auto commit = dyn_cast<NVVM::Tcgen05CommitOp>(op_)) {
+      if (commit.getMulticastMask() || !isOfOneBlock(commit)) return false;
+      call_("tsr_emu_tensor_commit", nullptr, {plain(commit.getAddr()), site_()}, false);
+    } else if (auto load = dyn_cast<NVVM::Tcgen05LdOp>(op_)) {
+      const bool isHalf = load.getShape() == NVVM::Tcgen05LdStShape::SHAPE_16X256B;
+      if ((!isHalf && load.getShape() != NVVM::Tcgen05LdStShape::SHAPE_32X32B) || load.getPack() ||
+          load.getOffset())
+        return false;
+      auto vector = dyn_cast<VectorType>(load.getType());
+      const int64_t count = vector ? vector.getNumElements() : 1;
+      auto number = op_->getAttrOfType<IntegerAttr>(kProductNumber);
+      Value words = stack(count * 4);
+      call_("tsr_emu_tensor_load", nullptr,
+            {tensorAddress(load.getTmemAddr()), constant(int32_t(isHalf ? count * 2 : count)),
+             constant(isHalf), words, constant(int32_t(number.getInt())), site_()},
+            false);
+      return reload(words);
+    } else if (auto wait = dyn_cast<NVVM::Tcgen05WaitOp>(op_)) {
+      if (wait.getKind() != NVVM::Tcgen05WaitKind::LOAD) return false;
+      call_("tsr_emu_tensor_await_loads", nullptr, {}, false);
+    } else if (auto fence = dyn_cast<NVVM::Tcgen05FenceOp>(op_)) {
+      call_("tsr_emu_tensor_fence", nullptr,
+            constant(fence.getKind() == NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC), false);
+    } else {
+      return false;
+    }
     return erase();
   }
 

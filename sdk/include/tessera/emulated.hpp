@@ -56,7 +56,11 @@ enum class MatrixInstruction : int32_t {
   Wmma16x16x16I8,
   Wmma16x16x16U8,
   Wgmma64xNx16Bf16,
-  Wgmma64xNx16F16
+  Wgmma64xNx16F16,
+  Tcgen05MxNx16Bf16,
+  Tcgen05MxNx16F16,
+  Tcgen05MxNx32I8,
+  Tcgen05MxNx32U8
 };
 
 /// What the parameter of an emulated kernel for a tensor map points to.
