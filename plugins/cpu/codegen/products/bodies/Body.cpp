@@ -27,7 +27,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
       body.run(run);
     });
   };
-  if (TESSERA_A == n && Dot<T>::takes(*p, TESSERA_B)) return runWith(Dot<T>(x));
+  using Dots = Dot<T, TESSERA_B>;
+  if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
   if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
   if (TESSERA_B == n && Small<T, TESSERA_A>::takes(*p))

@@ -5,10 +5,12 @@
 //   panels columns  A transposed, few columns: lanes along the rows of the result, which A has next to each
 //   other, and
 //            a few steps of k at once. The order is that of panels
-//   dot      at most eight rows or columns, both operands contiguous along k: lanes along k. An order of its
-//            own, so only the extents of the whole product select it
+//   dot      at most eight rows or columns, both operands contiguous along k, or few columns of a B that is
+//            copied transposed: lanes along k. An order of its own, so only the extents and the layout of the
+//            whole product select it
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
+#include "plugins/cpu/codegen/products/bodies/Packing.h"
 
 namespace tessera::cpu::product {
 namespace {
@@ -143,29 +145,44 @@ private:
   T *sums_; // of one column after the other
 };
 
-template <class T, class In = T, class Widen = AsTheyAre<T>> class Dot {
+template <class T, bool TransposedB, class In = T, class Widen = AsTheyAre<T>> class Dot {
+  /// A B of floats that is not transposed is copied transposed, if it has so few columns that register blocks
+  /// would leave half of their lanes empty, and so many rows and steps of k that the copy and the sums of
+  /// lanes take little of the time.
+  static constexpr int64_t kMostCopied = __is_same(T, int32_t) ? 0 : kLanes<T> / 2, kRowsWorthCopying = 64;
+  static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
+  static constexpr int64_t kCopyBytes = kPanelBytes + kRowsOfABytes;
+
 public:
   /// Of integers, which have no order, words are faster from five rows or columns on.
   static constexpr int64_t kFew = __is_same(T, int32_t) ? 4 : 8;
   static constexpr int64_t kAtOnce = 4; // of the few, whose sums are in registers
 
-  /// Is a product of these extents computed as dots? A is not transposed; B is, or has one column without
-  /// gaps.
-  static bool takes(const Problem &p, bool transposedB) {
-    return (p.rows <= kFew || p.columns <= kFew) && (transposedB || (p.columns == 1 && p.strideB == 1));
+  /// Is a product of these extents computed as dots? A is not transposed.
+  static bool takes(const Problem &p) {
+    if (TransposedB) return p.rows <= kFew || p.columns <= kFew;
+    return isLine(p) || copies(p);
   }
 
-  explicit Dot(Context<T, In> &x) : x_(x), strideOfColumns_(x.p.columns == 1 ? 0 : x.p.strideB) {}
+  explicit Dot(Context<T, In> &x)
+      : x_(x), copies_(!TransposedB && copies(x.p)), strideOfColumns_(copies_            ? x.p.depth
+                                                                      : x.p.columns == 1 ? 0
+                                                                                         : x.p.strideB) {}
 
   void run(const Run &run) {
     const Problem &p = x_.p;
+    In *copy = reinterpret_cast<In *>(x_.panel);
+    for (int64_t k = 0; copies_ && k < p.depth; ++k)
+      for (int64_t j = 0; j < p.columns; ++j)
+        copy[j * p.depth + k] = x_.b[k * p.strideB + j];
+    const In *columnsOfB = copies_ ? copy : x_.b;
     for (int64_t i = 0; i < run.columnBlocks; ++i)
       for (int64_t q = 0; q < run.rowBlocks; ++q) {
         const int64_t r0 = (run.rowBlock + q) * p.blockRows, c0 = (run.columnBlock + i) * p.blockColumns;
         const int64_t rows = least(p.blockRows, p.rows - r0), columns = least(p.blockColumns, p.columns - c0);
         T *to = x_.c ? x_.c + r0 * p.strideC + c0 : x_.results;
         const int64_t stride = x_.c ? p.strideC : p.blockColumns;
-        const In *a = x_.a + r0 * p.strideA, *b = x_.b + c0 * strideOfColumns_;
+        const In *a = x_.a + r0 * p.strideA, *b = columnsOfB + c0 * strideOfColumns_;
         if (p.rows <= kFew)
           block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
         else
@@ -175,6 +192,13 @@ public:
   }
 
 private:
+  /// Is B one column without gaps?
+  static bool isLine(const Problem &p) { return p.columns == 1 && p.strideB == 1; }
+  static bool copies(const Problem &p) {
+    return !isLine(p) && p.columns <= kMostCopied && p.rows >= kRowsWorthCopying &&
+           p.depth >= kDepthWorthCopying && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
+  }
+
   struct Side {
     const In *data;
     int64_t stride, count, strideOfResult;
@@ -229,34 +253,36 @@ private:
     const In *lines[Many];
     for (int m = 0; m < Many; ++m)
       lines[m] = many.data + (j + m) * many.stride;
-    for (int64_t k = 0; k < whole; k += lanes) {
+    auto step = [&](auto read, int64_t k) {
       Vector<T> line[Many];
       for (int m = 0; m < Many; ++m)
-        line[m] = Widen::all(lines[m] + k);
+        line[m] = read(lines[m] + k);
       for (int f = 0; f < Few; ++f) {
-        const Vector<T> x = Widen::all(few.data + f * few.stride + k);
+        const Vector<T> x = read(few.data + f * few.stride + k);
         for (int m = 0; m < Many; ++m)
           sums[f][m] = multiplyAdd(x, line[m], sums[f][m]);
       }
+    };
+    for (int64_t k = 0; k < whole; k += lanes)
+      step([](const In *from) { return Widen::all(from); }, k);
+    if (whole < depth) step([&](const In *from) { return Widen::first(from, depth - whole); }, whole);
+    constexpr int count = Few * Many, vectors = (count + lanes - 1) / lanes;
+    T folded[vectors * lanes];
+    for (int v = 0; v < vectors; ++v) {
+      Vector<T> some[lanes];
+      for (int i = 0; i < lanes; ++i) {
+        const int at = v * lanes + i;
+        some[i] = at < count ? sums[at / Many][at % Many] : Vector<T>{};
+      }
+      store(folded + v * lanes, sumsOfLanes<T>(some));
     }
     for (int f = 0; f < Few; ++f)
-      for (int m = 0; m < Many; ++m) {
-        T sum = fold(sums[f][m]);
-        for (int64_t k = whole; k < depth; ++k)
-          sum = multiplyAdd(Widen::one(few.data[f * few.stride + k]), Widen::one(lines[m][k]), sum);
-        to[f * few.strideOfResult + (j + m) * many.strideOfResult] = sum;
-      }
-  }
-
-  /// Adds the upper half to the lower one until one lane is left.
-  static T fold(Vector<T> v) {
-    for (int half = kLanes<T> / 2; half > 0; half /= 2)
-      for (int i = 0; i < half; ++i)
-        v[i] = v[i] + v[i + half];
-    return v[0];
+      for (int m = 0; m < Many; ++m)
+        to[f * few.strideOfResult + (j + m) * many.strideOfResult] = folded[f * Many + m];
   }
 
   Context<T, In> &x_;
+  bool copies_;
   int64_t strideOfColumns_;
 };
 

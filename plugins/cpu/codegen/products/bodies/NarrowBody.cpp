@@ -29,8 +29,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
       body.run(run);
     });
   };
-  using Dots = Dot<T, Kind::In, Kind::Widen>;
-  if (TESSERA_A == n && Dots::takes(*p, TESSERA_B)) return runWith(Dots(x));
+  using Dots = Dot<T, TESSERA_B, Kind::In, Kind::Widen>;
+  if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
   using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
   if (TESSERA_B == n && p->rows <= kMostFewRows && FewRows::takes(*p)) return runWith(FewRows(x));

@@ -14,40 +14,13 @@
 // Elements past the end of a line are 0.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Packing.h"
-#ifdef __AVX512BW__
+#ifdef __AVX512VNNI__
 #include <immintrin.h>
 #endif
 
 namespace tessera::cpu::product {
 namespace {
 
-/// Memory is aligned to elements only.
-template <class V, class In> inline V loadAs(const In *from) {
-  V v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-/// Loads the first `count` elements of a vector, at most all of them; the others are 0.
-template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
-  constexpr int64_t lanes = sizeof(V) / sizeof(In);
-  if (count >= lanes) return loadAs<V>(from);
-#ifdef __AVX512BW__
-  const auto mask = (uint64_t{1} << count) - 1;
-  if constexpr (sizeof(V) == 64 && sizeof(In) == 1)
-    return __builtin_bit_cast(V, _mm512_maskz_loadu_epi8(mask, from));
-  else if constexpr (sizeof(V) == 64)
-    return __builtin_bit_cast(V, _mm512_maskz_loadu_epi16(__mmask32(mask), from));
-  else if constexpr (sizeof(In) == 1)
-    return __builtin_bit_cast(V, _mm256_maskz_loadu_epi8(__mmask32(mask), from));
-  else
-    return __builtin_bit_cast(V, _mm256_maskz_loadu_epi16(__mmask16(mask), from));
-#else
-  V v = {};
-  for (int64_t i = 0; i < count; ++i)
-    v[i] = from[i];
-  return v;
-#endif
-}
 template <class T> inline Vector<T> bits(Vector<uint32_t> v) { return __builtin_bit_cast(Vector<T>, v); }
 
 /// The elements of the lower or the upper half of x and y in turn.
@@ -74,6 +47,7 @@ struct F16 {
   struct Widen {
     static Vector<T> widen(Line line) { return __builtin_convertvector(line, Vector<T>); }
     static Vector<T> all(const In *from) { return widen(loadAs<Line>(from)); }
+    static Vector<T> first(const In *from, int64_t count) { return widen(loadFirst<Line>(from, count)); }
     static T one(In x) { return T(x); }
   };
   using Left = Converter<F16>;
@@ -90,6 +64,7 @@ struct Bf16 {
       return bits<T>(__builtin_convertvector(line, Vector<uint32_t>) << 16);
     }
     static Vector<T> all(const In *from) { return widen(loadAs<Line>(from)); }
+    static Vector<T> first(const In *from, int64_t count) { return widen(loadFirst<Line>(from, count)); }
     static T one(In x) { return __builtin_bit_cast(T, uint32_t(x) << 16); }
   };
   using Left = Converter<Bf16>;
@@ -146,7 +121,9 @@ struct I8 {
   using Quarter __attribute__((vector_size(kVectorBytes / 4))) = In;
   using Line __attribute__((vector_size(kVectorBytes / 2))) = In;
   struct Widen {
-    static Vector<T> all(const In *from) { return __builtin_convertvector(loadAs<Quarter>(from), Vector<T>); }
+    static Vector<T> widen(Quarter line) { return __builtin_convertvector(line, Vector<T>); }
+    static Vector<T> all(const In *from) { return widen(loadAs<Quarter>(from)); }
+    static Vector<T> first(const In *from, int64_t count) { return widen(loadFirst<Quarter>(from, count)); }
     static T one(In x) { return x; }
   };
   struct Left {

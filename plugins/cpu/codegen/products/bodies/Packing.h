@@ -27,24 +27,38 @@ inline void copyRows(const T *from, int64_t stride, int64_t rows, int64_t column
   }
 }
 
+/// Exchanges the upper halves of every 2 * Step lanes of `a` with the lower ones of `b`.
+template <class T, int Step, int... I>
+inline void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, I...>) {
+  constexpr int lanes = kLanes<T>;
+  const Vector<T> x = a, y = b;
+  a = __builtin_shufflevector(x, y, (I & Step ? lanes + I - Step : I)...);
+  b = __builtin_shufflevector(x, y, (I & Step ? lanes + I : I + Step)...);
+}
 /// Exchanges the blocks of `Step` x `Step` elements that are off the diagonal, then those inside them
 /// (Eklundh's transposition).
-template <class T, int Step, int... I>
-inline void exchange(Vector<T> *rows, std::integer_sequence<int, I...>) {
-  constexpr int lanes = kLanes<T>;
-  for (int i = 0; i < lanes; ++i) {
-    if (i & Step) continue;
-    const Vector<T> a = rows[i], b = rows[i + Step];
-    rows[i] = __builtin_shufflevector(a, b, (I & Step ? lanes + I - Step : I)...);
-    rows[i + Step] = __builtin_shufflevector(a, b, (I & Step ? lanes + I : I + Step)...);
-  }
+template <class T, int Step> inline void exchangeBlocks(Vector<T> *rows) {
+  for (int i = 0; i < kLanes<T>; ++i)
+    if (!(i & Step)) exchange<T, Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, kLanes<T>>());
 }
 template <class T> inline void transposeBlock(Vector<T> *rows) {
-  constexpr auto all = std::make_integer_sequence<int, kLanes<T>>();
-  if constexpr (kLanes<T> == 16) exchange<T, 8>(rows, all);
-  if constexpr (kLanes<T> >= 8) exchange<T, 4>(rows, all);
-  exchange<T, 2>(rows, all);
-  exchange<T, 1>(rows, all);
+  if constexpr (kLanes<T> == 16) exchangeBlocks<T, 8>(rows);
+  if constexpr (kLanes<T> >= 8) exchangeBlocks<T, 4>(rows);
+  exchangeBlocks<T, 2>(rows);
+  exchangeBlocks<T, 1>(rows);
+}
+
+/// Adds the lanes of each vector: the upper half to the lower one until one lane is left. The sum of vector i
+/// is lane i of the result. Overwrites the vectors.
+template <class T, int Step = kLanes<T> / 2> inline Vector<T> sumsOfLanes(Vector<T> *vectors) {
+  for (int i = 0; i < Step; ++i) {
+    exchange<T, Step>(vectors[i], vectors[i + Step], std::make_integer_sequence<int, kLanes<T>>());
+    vectors[i] = vectors[i] + vectors[i + Step];
+  }
+  if constexpr (Step == 1)
+    return vectors[0];
+  else
+    return sumsOfLanes<T, Step / 2>(vectors);
 }
 
 /// Copies the transpose of [rows, columns] with a row stride to `columns` rows of `width` elements. Blocks of

@@ -22,10 +22,28 @@ template <class T> constexpr int kLanes = kVectorBytes / int(sizeof(T));
 template <class T> using Vector __attribute__((vector_size(kVectorBytes))) = T;
 
 /// Memory is aligned to elements only.
-template <class T> inline Vector<T> load(const T *from) {
-  Vector<T> v;
+template <class V, class In> inline V loadAs(const In *from) {
+  V v;
   __builtin_memcpy(&v, from, sizeof v);
   return v;
+}
+template <class T> inline Vector<T> load(const T *from) { return loadAs<Vector<T>>(from); }
+/// Loads the first `count` elements of a vector, at most all of them; the others are 0.
+template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
+  constexpr int64_t lanes = sizeof(V) / sizeof(In);
+  if (count >= lanes) return loadAs<V>(from);
+#ifdef __AVX512BW__
+  typedef bool Mask __attribute__((ext_vector_type(lanes)));
+  const uint64_t bits = (uint64_t{1} << count) - 1;
+  Mask mask;
+  __builtin_memcpy(&mask, &bits, sizeof mask);
+  return __builtin_bit_cast(V, __builtin_masked_load(mask, from));
+#else
+  V v = {};
+  for (int64_t i = 0; i < count; ++i)
+    v[i] = from[i];
+  return v;
+#endif
 }
 template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
 
@@ -39,6 +57,7 @@ template <class V> inline V multiplyAdd(V x, V y, V sum) {
 
 template <class T> struct AsTheyAre {
   static Vector<T> all(const T *from) { return load(from); }
+  static Vector<T> first(const T *from, int64_t count) { return loadFirst<Vector<T>>(from, count); }
   static T one(T x) { return x; }
 };
 

@@ -136,19 +136,19 @@ template <class T> void copyBlocks(const uint64_t *values, int64_t begin, int64_
 template <class T> T multiplyAdd(T x, T y, T sum) { return std::fma(x, y, sum); }
 template <> int32_t multiplyAdd(int32_t x, int32_t y, int32_t sum) { return sum + x * y; } // never wraps here
 
-/// The order of a dot: one sum per lane, the lanes as a balanced tree, then the terms that fill no vector.
+/// The order of a dot: one sum per lane, where elements past the end are 0, then the lanes as a balanced
+/// tree.
 template <class X, class Y, class T> T dot(X x, Y y, int64_t depth, int64_t lanes, T zero) {
   std::vector<T> sums(static_cast<size_t>(lanes), zero);
-  const int64_t whole = depth / lanes * lanes;
-  for (int64_t k = 0; k < whole; ++k)
-    sums[static_cast<size_t>(k % lanes)] = multiplyAdd(x(k), y(k), sums[static_cast<size_t>(k % lanes)]);
+  const int64_t whole = (depth + lanes - 1) / lanes * lanes;
+  for (int64_t k = 0; k < whole; ++k) {
+    T &sum = sums[static_cast<size_t>(k % lanes)];
+    sum = k < depth ? multiplyAdd(x(k), y(k), sum) : multiplyAdd(zero, zero, sum);
+  }
   for (int64_t half = lanes / 2; half > 0; half /= 2)
     for (int64_t i = 0; i < half; ++i)
       sums[static_cast<size_t>(i)] += sums[static_cast<size_t>(i + half)];
-  T sum = sums[0];
-  for (int64_t k = whole; k < depth; ++k)
-    sum = multiplyAdd(x(k), y(k), sum);
-  return sum;
+  return sums[0];
 }
 
 /// The right results, in rows of `columns`: what a chain or a dot per element gives. Bodies run only where
@@ -217,8 +217,11 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   for (int64_t i = 0; i < 3; ++i)
     body(&p, programs * i / 3, programs * (i + 1) / 3, scratch);
 
+  // Few columns of a B that is not transposed are copied.
+  const bool copiesB =
+      !std::is_integral_v<T> && x.columns <= lanes / 2 && x.rows >= 64 && x.depth >= 4 * lanes;
   const bool isDot =
-      !transA && (x.rows <= 8 || x.columns <= 8) && (transB || (x.columns == 1 && strideB == 1));
+      !transA && (transB ? x.rows <= 8 || x.columns <= 8 : (x.columns == 1 && strideB == 1) || copiesB);
   // The operands are the same in all checks of a case.
   static std::map<std::array<int64_t, 9>, std::vector<std::vector<T>>> known;
   std::vector<std::vector<T>> &right =
@@ -292,6 +295,9 @@ std::vector<Case> edges() {
   for (int64_t n : {1, 2, 6, 7}) // few columns, rows up to one past those of a vector and of a block
     for (int64_t rows : {8, 15, 16, 17, 48, 97})
       cases.push_back({rows, n, 9, 1, 2, 3, 2});
+  for (int64_t n : {1, 2, 3, 4, 5, 8, 9}) // few columns that are copied, and one row or step less than that
+    for (auto [rows, depth] : {std::pair<int64_t, int64_t>{64, 64}, {63, 64}, {64, 63}, {67, 79}})
+      cases.push_back({rows, n, depth, 1, n % 3, 2, 2});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
   for (int64_t rows = 1; rows <= 34; ++rows) // every height of a micro-kernel, of one to four vectors
