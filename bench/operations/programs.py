@@ -1,6 +1,8 @@
-"""Whole graph functions as others write them, each beside the NumPy that it replaces: cells, losses, transforms (pictures.py: filters)."""
+"""Whole graph functions as others write them, each beside the NumPy that it replaces: cells, losses, transforms (pictures.py: filters;
+sciences.py: signals, graphs, finance)."""
 import numpy as np
 from pictures import images
+from sciences import sciences
 
 ROWS = [{"M": m, "N": n} for m, n in ((9, 70), (1000, 768), (100003, 17))]
 
@@ -275,3 +277,4 @@ def programs():
     yield from images()
     yield from networks()
     yield from methods()
+    yield from sciences()
