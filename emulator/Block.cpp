@@ -51,7 +51,8 @@ bool Block::run(Launch &launch, int64_t index) {
   random_.seed(launch.schedule.seed + static_cast<uint32_t>(index) + 1);
   for (Lane &lane : lanes_)
     lane = {};
-  waiting_ = ended_ = 0;
+  ended_ = 0, freeRegisters_ = 0;
+  waiting_.clear(), registers_.clear();
   counts_ = {};
   failed_ = isRoundOver_ = false;
   if (launch.checker) launch.checker->beginBlock(*this);
@@ -120,28 +121,39 @@ uint32_t Block::coordinate(int32_t which) const {
 
 // ---- Barriers of the block
 
-void Block::barrier(int32_t site) {
-  if (++waiting_ < lanes()) return stop(State::AtBarrier, site);
+void Block::barrier(int32_t number, int32_t count, int32_t site) {
+  lanes_[static_cast<size_t>(running_)].barrier = number;
+  const int all = count ? count : lanes();
+  if (++waiting_[number] < all) return stop(State::AtBarrier, site);
   Lane &own = lanes_[static_cast<size_t>(running_)];
   own.state = State::AtBarrier, own.site = site;
-  completeBarrier();
+  completeBarrier(number);
 }
 
-void Block::completeBarrier() {
-  waiting_ = 0;
+void Block::completeBarrier(int32_t number) {
+  waiting_[number] = 0;
   ++counts_.barriers;
-  for (const Lane &lane : lanes_)
-    if (lane.site != lanes_[0].site) {
+  std::vector<int> members;
+  for (int lane = 0; lane < lanes(); ++lane) {
+    const Lane &other = lanes_[static_cast<size_t>(lane)];
+    if (other.state == State::AtBarrier && other.barrier == number) members.push_back(lane);
+  }
+  const int first = members.front();
+  const int32_t site = lanes_[static_cast<size_t>(first)].site;
+  for (const int lane : members)
+    if (const int32_t other = lanes_[static_cast<size_t>(lane)].site; other != site) {
       const Image &image = *launch_->kernel.image;
-      launch_->report.add("E_EMU_DIVERGENCE", {lane.site, lanes_[0].site},
-                          image.site(lane.site).place() + ": lanes of " + who(-1) +
-                              " wait at different barriers: " + who(int(&lane - lanes_.data())) +
-                              " at this one, lane 0 at " + image.site(lanes_[0].site).place());
+      launch_->report.add("E_EMU_DIVERGENCE", {other, site},
+                          image.site(other).place() + ": lanes of " + who(-1) +
+                              " wait at different barriers: " + who(lane) + " at this one, lane " +
+                              std::to_string(first) + " at " + image.site(site).place());
       end();
     }
-  for (Lane &lane : lanes_)
-    lane.state = State::Ready, lane.isTensorFenced = false;
-  if (launch_->checker) launch_->checker->barrier(0, lanes());
+  for (const int lane : members) {
+    Lane &member = lanes_[static_cast<size_t>(lane)];
+    member.state = State::Ready, member.isTensorFenced = false;
+  }
+  if (launch_->checker) launch_->checker->barrier(members);
   isRoundOver_ = true;
   fibres_.leave();
 }
@@ -181,7 +193,9 @@ void Block::awaitCopies(int32_t pending) {
 uint32_t Block::meetWarp(const Request &request, int32_t site) {
   Lane &own = lanes_[static_cast<size_t>(running_)];
   own.request = request, own.state = State::AtWarp, own.site = site;
-  const int group = request.meeting == Meeting::SharedProduct ? kWarpgroup : warp_;
+  const bool isOfGroup =
+      request.meeting == Meeting::SharedProduct || request.meeting == Meeting::SetRegisters;
+  const int group = isOfGroup ? kWarpgroup : warp_;
   const int first = running_ / group * group, last = std::min(first + group, lanes());
   bool isLast = true;
   for (int lane = first; lane < last; ++lane)
@@ -227,6 +241,7 @@ void Block::completeWarp(int first, int last) {
     const int self = lane - first;
     switch (r.meeting) {
     case Meeting::Barrier:
+    case Meeting::SetRegisters:
       break;
     case Meeting::Exchange:
       to.result = valueOf(r.kind ? int(uint32_t(self) ^ r.lane) : int(r.lane % uint32_t(count)), 0);
@@ -265,7 +280,12 @@ void Block::completeWarp(int first, int last) {
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
-  if (common.meeting == Meeting::Barrier && launch_->checker) launch_->checker->barrier(first, last);
+  if (common.meeting == Meeting::Barrier && launch_->checker) {
+    std::vector<int> members;
+    for (int lane = first; lane < last; ++lane)
+      if (takesPart(lane)) members.push_back(lane);
+    launch_->checker->barrier(members);
+  }
 }
 
 void Block::completeMatrix(int first, int last) {
@@ -331,7 +351,7 @@ void Block::end() {
 void Block::explainStop() {
   failed_ = true;
   const Image &image = *launch_->kernel.image;
-  if (explainArrivals()) return;
+  if (explainRegisters() || explainArrivals()) return;
   int atBarrier = 0, atWarp = 0, barrierLane = -1, warpLane = -1, endedLane = -1;
   for (int i = 0; i < lanes(); ++i) {
     const State state = lanes_[static_cast<size_t>(i)].state;

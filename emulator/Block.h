@@ -30,7 +30,8 @@ enum class Meeting : uint8_t {
   LoadMatrix,
   Multiply,
   SharedProduct,
-  Tensor
+  Tensor,
+  SetRegisters
 };
 
 /// What a lane brings to an operation of its warp.
@@ -60,7 +61,8 @@ public:
   uint32_t coordinate(int32_t which) const;
   const uint32_t *gridSize() const { return grid_; }
   uint8_t *shared() { return shared_; }
-  void barrier(int32_t site);
+  /// Waits at barrier `number` for so many lanes in all, whole warps; 0: for all lanes of the block.
+  void barrier(int32_t number, int32_t count, int32_t site);
   uint32_t meetWarp(const Request &, int32_t site);
   /// Starts a copy into shared memory of `copied` of `bytes` bytes, the others become zeros. It is done when
   /// the lane waits for its group.
@@ -94,6 +96,10 @@ public:
                   int32_t site);
   void awaitTensorLoads();
   void fenceTensor(bool isAfterMeeting);
+  void arrive(void *word, int32_t site);
+  // BlockRegisters.cpp: the registers of the block, of which every lane has `atEntry` when it starts. The
+  // lane's group of warps gives some back, or waits until so many are free that each lane has `count`.
+  void setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site);
   /// Lets other lanes run.
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
@@ -109,7 +115,7 @@ public:
   size_t sharedBytes() const { return sharedBytes_; }
 
 private:
-  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, Done };
+  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, AtRegisters, Done };
   struct Copy {
     void *to;
     const void *from;
@@ -134,6 +140,7 @@ private:
   struct Lane {
     State state = State::Ready;
     int32_t site = 0;
+    int32_t barrier = 0; // AtBarrier
     Request request;
     uint32_t result = 0;
     std::vector<Copy> copies = {};      // that were not awaited, in order
@@ -149,7 +156,7 @@ private:
   static void body(void *self, int lane);
   int next(int after);
   void stop(State state, int32_t site);
-  void completeBarrier();
+  void completeBarrier(int32_t number);
   void completeWarp(int first, int last);
   void completeMatrix(int first, int last);
   void completeProduct(int first, int last);
@@ -167,6 +174,7 @@ private:
   bool explainTensor();
   void explainStop();
   bool explainArrivals();
+  bool explainRegisters();
   std::string who(int lane) const;
 
   Fibres fibres_;
@@ -180,7 +188,10 @@ private:
   uint32_t position_[3] = {}, grid_[3] = {1, 1, 1};
   std::vector<uint64_t> values_;
   Counts counts_;
-  int running_ = -1, waiting_ = 0, ended_ = 0;
+  int running_ = -1, ended_ = 0;
+  std::map<int32_t, int> waiting_;   // lanes, by the number of their barrier
+  std::map<int, int64_t> registers_; // of a lane, by group of warps; the others have those at entry
+  int64_t freeRegisters_ = 0;        // that groups have given back
   bool failed_ = false;
   bool isRoundOver_ = false;              // a barrier is complete: the next round begins with the first lane
   std::map<uint32_t, Arrivals> arrivals_; // by offset in shared memory

@@ -56,12 +56,23 @@ void Block::expectBytes(void *word, uint32_t bytes, int32_t site) {
   const uint32_t offset = offsetOf(word, site);
   Arrivals &arrivals = arrivalsAt(offset, site);
   arrivals.bytes += bytes;
-  if (arrivals.missing == 0 || arrivals.bytes > kMost) {
+  if (arrivals.bytes > kMost) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + who(running_) +
-                            (arrivals.missing
-                                 ? " expects more than 1048575 bytes in the word at byte "
-                                 : " arrives once more than the phase has arrivals in the word at byte ") +
+                            " expects more than 1048575 bytes in the word at byte " + std::to_string(offset) +
+                            " of shared memory");
+    end();
+  }
+  arrive(word, site);
+}
+
+void Block::arrive(void *word, int32_t site) {
+  const uint32_t offset = offsetOf(word, site);
+  Arrivals &arrivals = arrivalsAt(offset, site);
+  if (arrivals.missing == 0) {
+    launch_->report.add("E_EMU_OPERANDS", {site, -1},
+                        launch_->kernel.image->site(site).place() + ": " + who(running_) +
+                            " arrives once more than the phase has arrivals in the word at byte " +
                             std::to_string(offset) + " of shared memory");
     end();
   }

@@ -17,7 +17,14 @@ TESSERA_EMULATED void *tsr_emu_shared(int64_t offset) { return Block::current().
 /// AMD's hidden arguments: the numbers of blocks along x, y and z.
 TESSERA_EMULATED const void *tsr_emu_implicit_arguments() { return Block::current().gridSize(); }
 
-TESSERA_EMULATED void tsr_emu_barrier(int32_t site) { Block::current().barrier(site); }
+/// Barrier `number`, of so many lanes; 0: of all.
+TESSERA_EMULATED void tsr_emu_barrier(int32_t number, int32_t count, int32_t site) {
+  Block::current().barrier(number, count, site);
+}
+/// setmaxnreg of PTX.
+TESSERA_EMULATED void tsr_emu_set_registers(int32_t count, int32_t atEntry, int32_t increases, int32_t site) {
+  Block::current().setRegisters(count, atEntry, increases != 0, site);
+}
 
 TESSERA_EMULATED void tsr_emu_warp_barrier(uint32_t mask, int32_t site) {
   Request request;
@@ -102,6 +109,7 @@ TESSERA_EMULATED void tsr_emu_init_arrivals(void *word, uint32_t count, int32_t 
 TESSERA_EMULATED void tsr_emu_expect_bytes(void *word, uint32_t bytes, int32_t site) {
   Block::current().expectBytes(word, bytes, site);
 }
+TESSERA_EMULATED void tsr_emu_arrive(void *word, int32_t site) { Block::current().arrive(word, site); }
 TESSERA_EMULATED void tsr_emu_await_bytes(void *word, uint32_t parity, int32_t site) {
   Block::current().awaitBytes(word, parity, site);
 }

@@ -53,8 +53,8 @@ bool Checker::isOrdered(const Epoch &e, int lane, bool isShared) const {
   return e.lane < seen.size() && e.clock <= seen[e.lane];
 }
 
-void Checker::barrier(int first, int last) {
-  if (first == 0 && last == block_->lanes()) {
+void Checker::barrier(const std::vector<int> &lanes) {
+  if (std::ssize(lanes) == block_->lanes()) {
     for (Lane &lane : lanes_) { // first what they have seen of arrivals
       join(base_, lane.seen);
       lane.seen.clear();
@@ -64,9 +64,9 @@ void Checker::barrier(int first, int last) {
     return;
   }
   Clocks all;
-  for (int lane = first; lane < last; ++lane)
+  for (const int lane : lanes)
     join(all, clocksOf(lane));
-  for (int lane = first; lane < last; ++lane) {
+  for (const int lane : lanes) {
     lanes_[static_cast<size_t>(lane)].seen = all;
     ++lanes_[static_cast<size_t>(lane)].own;
   }

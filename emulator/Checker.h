@@ -25,8 +25,8 @@ public:
   Checker(Launch &launch, const Memory &memory);
 
   void beginBlock(Block &);
-  /// The lanes [first, last) have met in a barrier.
-  void barrier(int first, int last);
+  /// These lanes, in ascending order, have met in a barrier.
+  void barrier(const std::vector<int> &lanes);
   /// An access of the lane that runs; see access_flags.
   void access(const void *address, int32_t bytes, int32_t flags, int32_t site);
   /// A read of shared memory by an operation of the warp: `reads` is whether the lane that runs gets the

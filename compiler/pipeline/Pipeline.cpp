@@ -118,7 +118,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   if (target.pipelines) {
     kernel.addPass(createTilePlanMemory());
     pm.addPass(createTilePipelineLoops(
-        {backend, target.stages, target.threads, target.sharedBytes, target.copiesBoxes}));
+        {backend, target.stages, target.threads, target.sharedBytes, target.copiesBoxes, target.registers}));
   }
   OpPassManager &last = pm.nest<tile::KernelOp>();
   last.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));

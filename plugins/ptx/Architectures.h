@@ -42,6 +42,7 @@ constexpr GpuArchitecture hopper() {
       ampere("sm_90a", "+ptx84", 227, 4, {{{"wgmma.m64n8k16", "f16 bf16"}, kHalf, kInteger, kTf32, kDouble}});
   row.copiesBoxes = true;
   row.units = 132;
+  row.registers = 64 << 10;
   row.productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}};
   return row;
 }

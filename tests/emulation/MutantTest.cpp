@@ -1,6 +1,8 @@
 // The compiler's own kernels with one synchronisation removed or weakened: the checker finds each barrier
 // that separates accesses of different lanes, and each wait that is too short for a copy.
 #include "compiler/pipeline/Compilation.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tests/emulation/Emulate.h"
@@ -33,6 +35,7 @@ struct Sample {
       0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
   std::string kernel = ""; // a variant of the sample's; "": the sample's
   std::vector<std::pair<std::string, int64_t>> tunables = {};
+  std::string block = ""; // schedule.block of its kernel
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
@@ -48,7 +51,13 @@ Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outc
   Compilation compilation(options, diags);
   Outcome out;
   if (compilation.begin(source.str()) != CompileStatus::Ok ||
-      compilation.advance(Level::Target) != CompileStatus::Ok)
+      compilation.advance(Level::Schedule) != CompileStatus::Ok)
+    return out.error = diags.empty() ? "not compiled" : diags.front().message, out;
+  if (!sample.block.empty())
+    compilation.module().walk([&](schedule::KernelOp kernel) {
+      kernel->setAttr(schedule::kBlock, parseAttribute(sample.block, kernel->getContext()));
+    });
+  if (compilation.advance(Level::Target) != CompileStatus::Ok)
     return out.error = diags.empty() ? "not compiled" : diags.front().message, out;
   // The kernel alone is mutated.
   const std::string entry = "tsr_kernel_" + (sample.kernel.empty() ? sample.name : sample.name + "$tma");
@@ -191,9 +200,10 @@ const Sample kBoxes = {"gemm",        "ptx", "sm_90a",  {70 * 200 * 2, 200 * 72 
                        {70, 200, 72}, 0,     "gemm.tma"};
 
 /// Runs the loop after `mutate` has changed each operation of this kind, or only number `one`.
-template <typename Op> std::string mutant(llvm::function_ref<void(Op)> mutate, int one = -1) {
+template <typename Op>
+std::string mutant(llvm::function_ref<void(Op)> mutate, int one = -1, const Sample &sample = kBoxes) {
   int changed = 0;
-  const Outcome out = run(kBoxes, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+  const Outcome out = run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
     std::vector<Op> ops;
     kernel.walk([&](Op op) { ops.push_back(op); });
     for (auto [i, op] : llvm::enumerate(ops))
@@ -202,8 +212,8 @@ template <typename Op> std::string mutant(llvm::function_ref<void(Op)> mutate, i
   EXPECT_GT(changed, 0);
   return out.error;
 }
-template <typename Op> std::string without(int one = -1) {
-  return mutant<Op>([](Op op) { op.erase(); }, one);
+template <typename Op> std::string without(int one = -1, const Sample &sample = kBoxes) {
+  return mutant<Op>([](Op op) { op.erase(); }, one, sample);
 }
 Value constantBefore(Operation *op, int32_t value) {
   OpBuilder b(op);
@@ -272,6 +282,77 @@ TEST(Boxes, EachNumberIsRight) {
                      LLVM::GEPOp::create(b, copy.getLoc(), copy.getDstMem().getType(), b.getI8Type(),
                                          copy.getDstMem(), ArrayRef<LLVM::GEPArg>{16}));
                }));
+}
+
+/// The same loop, one program of it, whose copies are started by warps of their own.
+const Sample kRoles = {
+    "gemm",
+    "ptx",
+    "sm_90a",
+    {40 * 200 * 2, 200 * 64 * 2, 40 * 64 * 4},
+    {40, 200, 64},
+    0,
+    "gemm.tma",
+    {},
+    "#schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>"};
+
+TEST(Roles, TheKernelItselfIsClean) {
+  int copies = 0, waits = 0, arrivals = 0, sets = 0, barriersOfAll = 0;
+  const Outcome whole = run(kRoles, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) { ++copies; });
+    kernel.walk([&](NVVM::MBarrierTryWaitParityOp) { ++waits; });
+    kernel.walk([&](NVVM::MBarrierArriveOp) { ++arrivals; });
+    kernel.walk([&](NVVM::SetMaxRegisterOp) { ++sets; });
+    kernel.walk([&](NVVM::BarrierOp barrier) { barriersOfAll += !barrier.getNumberOfThreads(); });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(copies, 2); // in one loop
+  EXPECT_EQ(waits, 2);
+  EXPECT_EQ(arrivals, 1);
+  EXPECT_EQ(sets, 2);
+  EXPECT_EQ(barriersOfAll, 1); // after the words are prepared
+}
+
+/// The waits are those of the copies for free buffers, and of the products for bytes.
+TEST(Roles, EachSynchronizationIsNeeded) {
+  EXPECT_FOUND("E_EMU_OPERANDS", without<NVVM::MBarrierTryWaitParityOp>(0, kRoles));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::MBarrierTryWaitParityOp>(1, kRoles));
+  EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::MBarrierArriveOp>(0, kRoles));
+  EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::MBarrierArriveExpectTxOp>(0, kRoles));
+  EXPECT_FOUND("E_EMU_RACE", without<NVVM::BarrierOp>(0, kRoles));
+  // Without it the lane that arrives does so before the others have awaited the product.
+  EXPECT_FOUND("E_EMU_RACE", without<NVVM::SyncWarpOp>(0, kRoles));
+}
+
+TEST(Roles, EachNumberIsRight) {
+  auto withPhase = [](int wait, int32_t phase) {
+    return mutant<NVVM::MBarrierTryWaitParityOp>(
+        [&](auto op) { op.getPhaseMutable().assign(constantBefore(op, phase)); }, wait, kRoles);
+  };
+  EXPECT_FOUND("E_EMU_DEADLOCK", withPhase(0, 0)); // of buffers that nobody has used yet
+  EXPECT_FOUND("E_EMU_OPERANDS", withPhase(0, 1)); // also in the second round
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", withPhase(1, 0));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", withPhase(1, 1));
+  auto withReaders = [](int32_t count) { // in place of four warps
+    return mutant<NVVM::MBarrierInitOp>(
+        [&](auto op) {
+          auto known = op.getCount().template getDefiningOp<LLVM::ConstantOp>();
+          if (cast<IntegerAttr>(known.getValue()).getInt() == 4)
+            op.getCountMutable().assign(constantBefore(op, count));
+        },
+        -1, kRoles);
+  };
+  EXPECT_FOUND("E_EMU_RACE", withReaders(3));
+  EXPECT_FOUND("E_EMU_DEADLOCK", withReaders(5));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", mutant<NVVM::WgmmaWaitGroupSyncOp>(
+                                        [](auto wait) { wait.setGroup(wait.getGroup() + 1); }, -1, kRoles));
+  // Registers that nobody has given back.
+  EXPECT_FOUND("E_EMU_DEADLOCK", mutant<NVVM::SetMaxRegisterOp>(
+                                     [](auto op) {
+                                       if (op.getAction() == NVVM::SetMaxRegisterAction::increase)
+                                         op.setRegCount(112);
+                                     },
+                                     -1, kRoles));
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,

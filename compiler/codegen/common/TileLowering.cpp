@@ -143,8 +143,9 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](ConvertOp o) { return lowerConvert(o); })
       .Case<AllocSharedOp, SlotOp, ReshapeOp>([](Operation *) { return success(); })
       .Case([&](CommitGroupOp) { return commitCopies(), success(); })
-      .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp>(
+      .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp, ArriveOp>(
           [&](Operation *o) { return lowerBoxes(o); })
+      .Case([&](RolesOp o) { return lowerRoles(o); })
       .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })
       .Case([&](BarrierOp) {
         commitCopies();

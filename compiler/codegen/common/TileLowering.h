@@ -202,8 +202,9 @@ protected:
   /// default copies are done at once.
   virtual void commitCopies() {}
   virtual void awaitCopies(int64_t /*pending*/) {}
-  /// One of tile.init_arrivals, expect_bytes, copy_box and await_bytes.
+  /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes and arrive.
   virtual LogicalResult lowerBoxes(Operation *op) { return notImplemented(op); }
+  virtual LogicalResult lowerRoles(tile::RolesOp op) { return notImplemented(op); }
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
   virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
   /// LLVM's name of a synchronisation scope; empty is the whole system.

@@ -69,8 +69,9 @@ public:
       return replace(call_("tsr_emu_coordinate", i32(), constant(*coordinate), true));
     if (auto barrier = dyn_cast<NVVM::BarrierOp>(op_)) {
       if (barrier->getNumResults() && !barrier->use_empty()) return false; // a reduction
-      if (barrier.getBarrierId() || barrier.getNumberOfThreads() || barrier.getReductionOp()) return false;
-      return blockBarrier();
+      if (barrier.getReductionOp()) return false;
+      Value number = barrier.getBarrierId(), count = barrier.getNumberOfThreads();
+      return blockBarrier(number ? number : constant(0), count ? count : constant(0));
     }
     if (isa<NVVM::Barrier0Op, ROCDL::SBarrierOp, ROCDL::BarrierOp>(op_)) return blockBarrier();
     if (name == "nvvm.bar.warp.sync")
@@ -115,6 +116,22 @@ public:
     if (auto wait = dyn_cast<NVVM::MBarrierTryWaitParityOp>(op_))
       return call_("tsr_emu_await_bytes", nullptr, {plain(wait.getAddr()), wait.getPhase(), site_()}, false),
              erase();
+    if (auto arrive = dyn_cast<NVVM::MBarrierArriveOp>(op_)) {
+      if (arrive.getCount() || arrive.getRelaxed() || (arrive->getNumResults() && !arrive->use_empty()))
+        return false;
+      return call_("tsr_emu_arrive", nullptr, {plain(arrive.getAddr()), site_()}, false), erase();
+    }
+    if (auto set = dyn_cast<NVVM::SetMaxRegisterOp>(op_)) {
+      auto atEntry = op_->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<IntegerAttr>(
+          NVVM::NVVMDialect::getMaxnregAttrName());
+      if (!atEntry) return false;
+      const bool increases = set.getAction() == NVVM::SetMaxRegisterAction::increase;
+      return call_("tsr_emu_set_registers", nullptr,
+                   {constant(int32_t(set.getRegCount())), constant(int32_t(atEntry.getInt())),
+                    constant(increases), site_()},
+                   false),
+             erase();
+    }
     if (isa<NVVM::FenceMbarrierInitOp>(op_))
       return call_("tsr_emu_fence_arrivals", nullptr, {}, false), erase();
     if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op_)) return copyBox(copy);
@@ -165,7 +182,10 @@ private:
     return value.getType() == i32() ? value : LLVM::BitcastOp::create(b_, i32(), value).getResult();
   }
 
-  bool blockBarrier() { return call_("tsr_emu_barrier", nullptr, site_(), false), erase(); }
+  bool blockBarrier() { return blockBarrier(constant(0), constant(0)); }
+  bool blockBarrier(Value number, Value count) {
+    return call_("tsr_emu_barrier", nullptr, {number, count, site_()}, false), erase();
+  }
 
   /// Each lane of the warp gets the value of another one: of `lane`, or of its own number xor `lane`.
   bool exchange(Value value, Value lane, bool isXor) {

@@ -2,6 +2,7 @@
 // thread waits for the bytes to arrive. What is outside of the tensor becomes zeros, so there are no masks.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/layout/Products.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 
@@ -71,9 +72,13 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
   if (auto init = dyn_cast<tile::InitArrivalsOp>(op)) {
     byOne([&] {
       Vec<Value> words;
-      for (int64_t i = 0; i < init.getArrivals().getType().getShape()[0]; ++i)
-        words.push_back(arrivalsWord(init.getArrivals(), constant(i)));
-      vendor_.emitInitArrivals(b_, words);
+      Vec<int64_t> counts;
+      for (auto [arrivals, count] : llvm::zip(init.getArrivals(), init.getCounts()))
+        for (int64_t i = 0; i < cast<tile::BufferType>(arrivals.getType()).getShape()[0]; ++i) {
+          words.push_back(arrivalsWord(arrivals, constant(i)));
+          counts.push_back(count);
+        }
+      vendor_.emitInitArrivals(b_, words, counts);
     });
     lowerBarrier();
   } else if (auto expect = dyn_cast<tile::ExpectBytesOp>(op)) {
@@ -86,8 +91,42 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
   } else if (auto await = dyn_cast<tile::AwaitBytesOp>(op)) {
     vendor_.emitAwaitBytes(b_, arrivalsWord(await.getArrivals(), scalar(await.getIndex())),
                            arith::IndexCastOp::create(b_, b_.getI32Type(), scalar(await.getPhase())));
+  } else if (auto arrive = dyn_cast<tile::ArriveOp>(op)) {
+    Value word = arrivalsWord(arrive.getArrivals(), scalar(arrive.getIndex()));
+    vendor_.emitWarpBarrier(b_);
+    Value lane = arith::RemUIOp::create(b_, thread_, i32(target_.warpSize));
+    guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, lane, i32(0)),
+            [&] { vendor_.emitArrive(b_, word); });
   }
   return success();
+}
+
+/// The first threads of the block compute. Each role gets its registers before anything else.
+LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
+  if (!target_.registers) return notImplemented(op);
+  const auto copyWarps = int64_t(op.getCopyWarps()), mathWarps = threads_ / target_.warpSize,
+             copyRegisters = int64_t(op.getCopyRegisters()), mathRegisters = int64_t(op.getMathRegisters());
+  const int64_t atEntry =
+      schedule::BlockAttr::registersAtEntry(copyWarps, copyRegisters, mathWarps, mathRegisters);
+  Value warp =
+      vendor_.emitUniform(b_, arith::DivUIOp::create(b_, thread_, i32(target_.warpSize)).getResult());
+  Value copies = arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, warp, i32(mathWarps));
+  auto branch = scf::IfOp::create(b_, copies, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  hasRole_ = true;
+  b_.setInsertionPointToStart(branch.thenBlock());
+  vendor_.emitSetRegisters(b_, copyRegisters, atEntry);
+  LogicalResult lowered = success();
+  Value first = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(threads_));
+  guarded(first, [&] {
+    const Value thread = std::exchange(thread_, i32(0)); // the one that copies
+    lowered = lowerBlock(op.getCopy().front());
+    thread_ = thread;
+  });
+  if (failed(lowered)) return failure();
+  b_.setInsertionPointToStart(branch.elseBlock());
+  vendor_.emitSetRegisters(b_, mathRegisters, atEntry);
+  return lowerBlock(op.getMath().front());
 }
 
 } // namespace tessera::gpu

@@ -40,7 +40,7 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       FailureOr<mlir::gpu::GPUFuncOp> function = lowering.lower(module);
       if (failed(function)) return signalPassFailure();
       KernelMetadata metadata = target::describeKernel(kernel, gpu.name());
-      metadata.block[0] = lowering.threads();
+      metadata.block[0] = lowering.blockThreads();
       metadata.sharedBytes = lowering.resources().shared;
       metadata.dynamicSharedBytes = lowering.resources().dynamicShared;
       metadata.workspaceBytes = lowering.resources().workspace;

@@ -1,5 +1,6 @@
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/TileUtils.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/backend.hpp>
 
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kAlign = 128;
 constexpr unsigned kTensorMapBytes = 128, kTensorMapAlign = 64; // a CUtensorMap
 constexpr int64_t kPanelAlign = 1024; // of tiles that instructions read (tile-plan-memory)
-/// Of a lane: with as many and 128 registers the rest of a product's loop is not spilled.
-constexpr int64_t kSumsOfTwoBlocks = 64;
 
 Type pointerTo(MLIRContext *context, unsigned space) { return LLVM::LLVMPointerType::get(context, space); }
 
@@ -81,6 +80,8 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     });
     if (found.wasInterrupted()) return failure();
   }
+  for (auto roles : kernel_.getBody().front().getOps<tile::RolesOp>())
+    copyWarps_ = int64_t(roles.getCopyWarps());
   planMemory();
   collectTensorMaps();
   hasCopies_ = target_.copiesAsync &&
@@ -98,7 +99,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   auto function = mlir::gpu::GPUFuncOp::create(b_, entrySymbol(kernel_.getName()),
                                                b_.getFunctionType(types, TypeRange()));
   function->setAttr(mlir::gpu::GPUDialect::getKernelFuncAttrName(), b_.getUnitAttr());
-  function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(threads_), 1, 1}));
+  function.setKnownBlockSizeAttr(b_.getDenseI32ArrayAttr({static_cast<int32_t>(blockThreads()), 1, 1}));
 
   Block &entry = function.getBody().front();
   const size_t firstMap = types.size() - tensorMaps_.size();
@@ -131,7 +132,8 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   mlir::gpu::ReturnOp::create(b_);
   // With two blocks on a unit one multiplies while the other waits. A lane has half as many registers then.
   const bool isTwiceInShared = 2 * resources_.shared <= target_.maxShared;
-  if (products_ == 1 && mostSums_ <= kSumsOfTwoBlocks && threads_ <= 256 && isTwiceInShared)
+  if (products_ == 1 && mostSums_ <= tile::kSumsOfTwoBlocks && !copyWarps_ && threads_ <= 256 &&
+      isTwiceInShared)
     function->setAttr(kResidentBlocks, b_.getI64IntegerAttr(2));
   return function;
 }
@@ -162,7 +164,10 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
 /// boxes.
 void KernelLowering::lowerBarrier() {
   if (readsShared_ || !tensorMaps_.empty()) vendor_.emitSharedFence(b_);
-  mlir::gpu::BarrierOp::create(b_);
+  if (hasRole_)
+    vendor_.emitBarrierOf(b_, threads_);
+  else
+    mlir::gpu::BarrierOp::create(b_);
 }
 
 /// LLVM's bfloat is only the operand of the instruction; registers have the bits.

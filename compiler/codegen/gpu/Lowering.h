@@ -36,8 +36,8 @@ public:
     std::vector<MetadataTensorMap> tensorMaps;
   };
   const Resources &resources() const { return resources_; }
-  /// Of a thread block.
-  int64_t threads() const { return threads_; }
+  /// Of a thread block: those that compute, and those that start copies beside them.
+  int64_t blockThreads() const { return threads_ + copyWarps_ * target_.warpSize; }
 
 private:
   // Lowering.cpp: the kernel's frame, effects that happen once, lanes.
@@ -63,6 +63,7 @@ private:
   void collectTensorMaps();
   LogicalResult lowerBoxes(Operation *) override;
   void copyBox(tile::CopyBoxOp);
+  LogicalResult lowerRoles(tile::RolesOp) override;
   Value arrivalsWord(Value arrivals, Value index);
 
   Value groupInfo(tile::GroupInfoKind) override;
@@ -183,6 +184,8 @@ private:
   const int64_t threads_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
+  int64_t copyWarps_ = 0;    // that start copies, beside the threads that compute
+  bool hasRole_ = false;     // what is emitted is executed by the threads of one role
   bool hasCopies_ = false;   // the kernel has asynchronous copies
   bool readsShared_ = false; // it has products of lowerWarpgroupProduct
   bool isWide_ = false;      // what is emitted accesses vectors at multiples of their size

@@ -111,11 +111,12 @@ public:
     llvm_unreachable("the vendor has no asynchronous copies");
   }
   /// If the row has them (copiesBoxes): copies of boxes of a tensor, whose bytes arrive in words of 8 bytes
-  /// of shared memory. One thread emits the first three. Prepares words, whose first phase ends with one call
-  /// of emitExpectBytes and the arrival of all bytes; adds bytes to expect, and ends the phase without more;
-  /// starts a copy to `to`, in shared memory, at `coordinates` (i32, innermost first) of the tensor that
-  /// `map` describes; waits for the end of a phase whose number modulo 2 is `parity` (i32).
-  virtual void emitInitArrivals(mlir::ImplicitLocOpBuilder &, mlir::ValueRange words) const {
+  /// of shared memory. One thread emits the first three. Prepares words, whose phases end after as many
+  /// arrivals as `counts` has for each, and the arrival of all bytes; adds bytes to expect, and arrives
+  /// itself; starts a copy to `to`, in shared memory, at `coordinates` (i32, innermost first) of the tensor
+  /// that `map` describes; waits for the end of a phase whose number modulo 2 is `parity` (i32).
+  virtual void emitInitArrivals(mlir::ImplicitLocOpBuilder &, mlir::ValueRange words,
+                                llvm::ArrayRef<int64_t> counts) const {
     llvm_unreachable("the vendor copies no boxes");
   }
   virtual void emitExpectBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, int64_t bytes) const {
@@ -127,6 +128,21 @@ public:
   }
   virtual void emitAwaitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value parity) const {
     llvm_unreachable("the vendor copies no boxes");
+  }
+  /// If the row has registers to divide: warps with roles. The thread arrives in a word; waits for the lanes
+  /// of its warp; waits for the first `threads` threads of the block, all of which see memory written before;
+  /// gives each thread of its group of warps `count` registers, of `atEntry` that all threads begin with.
+  virtual void emitArrive(mlir::ImplicitLocOpBuilder &, mlir::Value word) const {
+    llvm_unreachable("the vendor has no roles of warps");
+  }
+  virtual void emitWarpBarrier(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor has no roles of warps");
+  }
+  virtual void emitBarrierOf(mlir::ImplicitLocOpBuilder &, int64_t threads) const {
+    llvm_unreachable("the vendor has no roles of warps");
+  }
+  virtual void emitSetRegisters(mlir::ImplicitLocOpBuilder &, int64_t count, int64_t atEntry) const {
+    llvm_unreachable("the vendor has no roles of warps");
   }
   /// Marks `function` as a kernel that is launched with blocks of `block` threads (x, y, z). If
   /// `residentBlocks` is not 0, registers are to be used so that as many blocks fit a unit at once.

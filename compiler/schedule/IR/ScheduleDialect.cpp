@@ -42,6 +42,8 @@ LogicalResult ScheduleDialect::verifyOperationAttribute(Operation *op, NamedAttr
     return check(isLoop && integer && integer.getValue().sge(1), "an integer of at least 1 on scf.for");
   if (name == kCopy)
     return check(isLoop && text && (text == "async" || text == "tma"), "\"async\" or \"tma\" on scf.for");
+  if (name == kBlock)
+    return check(isa<KernelOp, tile::KernelOp>(op) && isa<BlockAttr>(value), "#schedule.block on a kernel");
   if (name == kIterator) return check(isLoop && text && text == "reduction", "\"reduction\" on scf.for");
   if (name == tile::kFusion)
     return check((isFunction || isa<KernelOp, tile::KernelOp>(op)) && text &&

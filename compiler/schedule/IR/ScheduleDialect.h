@@ -39,6 +39,7 @@ namespace tessera::schedule {
 // compiler/tile/IR/TileDialect.h, because Tile IR obeys them too.
 inline constexpr llvm::StringLiteral kStages = ScheduleDialect::StagesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kCopy = ScheduleDialect::CopyAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kBlock = ScheduleDialect::BlockAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kMostStages = ScheduleDialect::MostStagesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kIterator = ScheduleDialect::IteratorAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kHints = ScheduleDialect::HintsAttrHelper::getNameStr();

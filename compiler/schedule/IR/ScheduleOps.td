@@ -29,6 +29,7 @@ def Schedule_Dialect : Dialect {
     | `schedule.stages` | `scf.for` | how many steps' copies the loop has in shared memory at once, at least 1; refused if they do not fit. Absent: the target's default, as far as shared memory allows |
     | `schedule.most_stages` | `scf.for` | the program's request: at most as many; fewer if they do not fit, which is reported |
     | `schedule.copy` | `scf.for` | how these copies are done: `"async"` by every thread, `"tma"` by the device's engine where a launch allows it; the default is `"tma"` where the loop can have it |
+    | `schedule.block` | kernels | `#schedule.block`: which warps of a thread block copy and which compute; the default is the target's, where a kernel can have roles |
     | `schedule.iterator` | `scf.for` | "reduction": the loop was made from an implicit tile iterator |
     | `schedule.fusion` | functions, kernels | "auto", or "none": no fusion |
     | `schedule.fuse` | any operation of a kernel | `false` ends a fusion group there |
@@ -39,7 +40,7 @@ def Schedule_Dialect : Dialect {
     | `schedule.decision` | operations with variants, groups, launches | the decision: choice, mapper, legal set |
   }];
   let discardableAttrs = (ins
-    "::mlir::IntegerAttr":$stages, "::mlir::IntegerAttr":$most_stages, "::mlir::StringAttr":$copy, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
+    "::mlir::IntegerAttr":$stages, "::mlir::IntegerAttr":$most_stages, "::mlir::StringAttr":$copy, "::mlir::Attribute":$block, "::mlir::StringAttr":$iterator, "::mlir::DictionaryAttr":$hints,
     "::mlir::DictionaryAttr":$variants, "::mlir::IntegerAttr":$choice, "::mlir::DictionaryAttr":$decision);
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -118,6 +119,27 @@ def Schedule_LanesOp : Schedule_Op<"lanes", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def Schedule_BlockAttr : AttrDef<Schedule_Dialect, "Block"> {
+  let mnemonic = "block";
+  let summary = "what the warps of a thread block do";
+  let description = [{
+    `#schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 240 registers]>`: four warps start the copies of
+    the kernel's loop and eight compute, with so many registers for each thread. The hardware moves registers between
+    groups of four warps, in multiples of 8 from 24 to 256.
+  }];
+  let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t warps() const { return getCopyWarps() + getMathWarps(); }
+    /// Registers of a thread when the block starts, before roles give theirs back or get more.
+    static int64_t registersAtEntry(int64_t copyWarps, int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters);
+    int64_t registersAtEntry() const {
+      return registersAtEntry(getCopyWarps(), getCopyRegisters(), getMathWarps(), getMathRegisters());
+    }
+  }];
 }
 
 def Schedule_GroupKind : I32EnumAttr<"GroupKind", "how a fusion group runs", [

@@ -106,3 +106,25 @@ graph.func @f() attributes {schedule.when = ["N == 1"]} {
 graph.func @f() attributes {schedule.variant_of = @g, schedule.when = []} {
   graph.return
 }
+
+// -----
+
+// expected-error @+1 {{role copy has 3 warps, which is no multiple of 4}}
+#b = #schedule.block<roles = [copy: 3 warps, 40 registers, math: 8 warps, 232 registers]>
+
+// -----
+
+// expected-error @+1 {{role math has 260 registers, not a multiple of 8 from 24 to 256}}
+#b = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 260 registers]>
+
+// -----
+
+// expected-error @+1 {{the roles have 36 warps; a block has at most 32}}
+#b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 32 warps, 24 registers]>
+
+// -----
+
+// expected-error @+1 {{it must be #schedule.block on a kernel}}
+graph.func @f() attributes {schedule.block = "roles"} {
+  graph.return
+}

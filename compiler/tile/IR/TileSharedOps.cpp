@@ -67,7 +67,24 @@ static LogicalResult verifyArrivals(Operation *op, Value arrivals) {
                            << ", which is no tile.alloc_shared of a row of i64";
 }
 
-LogicalResult InitArrivalsOp::verify() { return verifyArrivals(*this, getArrivals()); }
+LogicalResult InitArrivalsOp::verify() {
+  if (getArrivals().empty() || getCounts().size() != getArrivals().size() ||
+      llvm::any_of(getCounts(), [](int64_t count) { return count < 1; }))
+    return emitOpError() << "has no positive count for each of its " << getArrivals().size() << " buffers";
+  for (Value arrivals : getArrivals())
+    if (failed(verifyArrivals(*this, arrivals))) return failure();
+  return success();
+}
+LogicalResult ArriveOp::verify() { return verifyArrivals(*this, getArrivals()); }
+LogicalResult RolesOp::verify() {
+  if (!isa_and_nonnull<ReturnOp>((*this)->getNextNode()))
+    return emitOpError() << "is not the last operation of its kernel";
+  const WalkResult meets = getCopy().walk([](Operation *op) {
+    return isa<BarrierOp, WaitGroupOp, ArriveOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (meets.wasInterrupted()) return emitOpError() << "waits for other threads where one thread copies";
+  return success();
+}
 LogicalResult ExpectBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult AwaitBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult CopyBoxOp::verify() {

@@ -79,19 +79,52 @@ def Tile_CpAsyncOp : Tile_Op<"cp_async", [
 class Tile_SyncOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[
     MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>, MemRead<Tile_GlobalMemory>, MemWrite<Tile_GlobalMemory>]>]>;
 
-// Copies of boxes of a tensor by an engine of the device (TMA). A buffer of words counts their arrivals: word i has
-// phases, each of which ends when the bytes that were expected have arrived.
+// Copies of boxes of a tensor by an engine of the device (TMA). A buffer of words counts arrivals: word i has phases,
+// each of which ends when as many arrivals as it was prepared for, and the bytes that were expected, are there.
 def Tile_InitArrivalsOp : Tile_SyncOp<"init_arrivals"> {
-  let summary = "prepares words that count arriving bytes; their first phase begins";
+  let summary = "prepares words that count arrivals; their first phase begins";
   let description = [{
     ```mlir
     %full = tile.alloc_shared {align = 8 : i64} : !tile.buffer<4xi64, none>
-    tile.init_arrivals %full : !tile.buffer<4xi64, none>
+    %free = tile.alloc_shared {align = 8 : i64} : !tile.buffer<4xi64, none>
+    tile.init_arrivals %full, %free counts [1, 8] : !tile.buffer<4xi64, none>, !tile.buffer<4xi64, none>
     ```
-    It is a barrier: every thread may use the words after it.
+    A phase of a word of `%free` has 8 arrivals. It is a barrier: every thread may use the words after it.
   }];
-  let arguments = (ins Tile_BufferType:$arrivals);
-  let assemblyFormat = "$arrivals attr-dict `:` qualified(type($arrivals))";
+  let arguments = (ins Variadic<Tile_BufferType>:$arrivals, DenseI64ArrayAttr:$counts);
+  let assemblyFormat = "$arrivals `counts` $counts attr-dict `:` qualified(type($arrivals))";
+  let hasVerifier = 1;
+}
+
+def Tile_ArriveOp : Tile_SyncOp<"arrive"> {
+  let summary = "each warp arrives once in a word, after what its threads have done before";
+  let arguments = (ins Tile_BufferType:$arrivals, Index:$index);
+  let assemblyFormat = "$arrivals `[` $index `]` attr-dict `:` qualified(type($arrivals))";
+  let hasVerifier = 1;
+}
+
+def Tile_RolesOp : Tile_Op<"roles", [
+    NoTerminator, SingleBlock, NoRegionArguments, RecursiveMemoryEffects, HasParent<"KernelOp">]> {
+  let summary = "some warps of a block start copies while the others compute";
+  let description = [{
+    ```mlir
+    tile.roles copy 4 warps 40 registers {
+      scf.for ... { tile.await_bytes %free[%i] ...  tile.expect_bytes ...  tile.copy_box ... }
+    } math 232 registers {
+      scf.for ... { tile.await_bytes %full[%i] ...  tile.mma ...  tile.arrive %free[%j] }
+    }
+    ```
+    It ends the kernel. The kernel's `threads` compute; `copy` warps are there beside them, and one thread of them
+    executes their part. The roles meet in words that count arrivals alone: barriers are those of the threads that
+    compute.
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$copy_warps,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$copy_registers,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$math_registers);
+  let regions = (region SizedRegion<1>:$copy, SizedRegion<1>:$math);
+  let assemblyFormat = [{
+    `copy` $copy_warps `warps` $copy_registers `registers` $copy `math` $math_registers `registers` $math attr-dict
+  }];
   let hasVerifier = 1;
 }
 

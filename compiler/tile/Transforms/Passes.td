@@ -206,15 +206,19 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     Where the target copies boxes of tensors by an engine, and the tensors' form permits it, the kernel gets the variant
     `tma`, which fills the rings so; the kernel itself runs where addresses or strides are no multiples of 16 bytes. With
     `schedule.copy` = "async" a loop has no such copies; "tma" is refused where the loop cannot have them.
+
+    If the loop only adds products to sums, warps of their own may start its copies (`tile.roles`): those that
+    `schedule.block` names, and by default four where a lane has more than 64 sums, so that a unit has one block.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
     Option<"stages", "stages", "int64_t", "1", "of loops that leave them open">,
     Option<"threads", "threads", "int64_t", "0", "that share a program">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0", "of shared memory that a program may have">,
-    Option<"boxes", "boxes", "bool", "false", "the target copies boxes of tensors">
+    Option<"boxes", "boxes", "bool", "false", "the target copies boxes of tensors">,
+    Option<"registers", "registers", "int64_t", "0", "of a unit, which warps with roles divide; 0: there are no roles">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def TileReportHints : Pass<"tile-report-hints", "::tessera::tile::KernelOp"> {

@@ -80,6 +80,10 @@ struct ReduceShares {
 };
 ReduceShares sharesOf(ReduceOp op, int64_t threads);
 
+/// Sums of a lane up to which a unit has registers for two blocks, so that one multiplies while the other
+/// waits: with 128 registers the rest of a product's loop is not spilled.
+inline constexpr int64_t kSumsOfTwoBlocks = 64;
+
 /// Does it reduce a tile in registers whose rows are in several warps?
 bool isAcrossWarps(ReduceOp op);
 

@@ -190,10 +190,10 @@ public:
     NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pending));
   }
 
-  void emitInitArrivals(ImplicitLocOpBuilder &b, ValueRange words) const override {
-    Value one = LLVM::ConstantOp::create(b, b.getI32Type(), 1);
-    for (Value word : words)
-      NVVM::MBarrierInitOp::create(b, word, one, Value());
+  void emitInitArrivals(ImplicitLocOpBuilder &b, ValueRange words, ArrayRef<int64_t> counts) const override {
+    for (auto [word, count] : llvm::zip(words, counts))
+      NVVM::MBarrierInitOp::create(b, word, LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(count)),
+                                   Value());
     NVVM::FenceMbarrierInitOp::create(b);
   }
   void emitExpectBytes(ImplicitLocOpBuilder &b, Value word, int64_t bytes) const override {
@@ -214,6 +214,27 @@ public:
     constexpr int32_t kTicks = 10'000'000; // after which the hardware looks again
     NVVM::MBarrierTryWaitParityOp::create(b, word, parity,
                                           LLVM::ConstantOp::create(b, b.getI32Type(), kTicks));
+  }
+
+  void emitArrive(ImplicitLocOpBuilder &b, Value word) const override {
+    NVVM::MBarrierArriveOp::create(b, Type(), word, Value(), NVVM::MemScopeKind::CTA, false);
+  }
+  void emitWarpBarrier(ImplicitLocOpBuilder &b) const override {
+    NVVM::SyncWarpOp::create(b, LLVM::ConstantOp::create(b, b.getI32Type(), -1));
+  }
+  void emitBarrierOf(ImplicitLocOpBuilder &b, int64_t threads) const override {
+    constexpr int32_t kNumber = 1; // 0 is that of all threads
+    auto number = [&](int64_t n) -> Value { return LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(n)); };
+    NVVM::BarrierOp::create(b, TypeRange(), number(kNumber), number(threads), NVVM::BarrierReductionAttr(),
+                            Value());
+  }
+  void emitSetRegisters(ImplicitLocOpBuilder &b, int64_t count, int64_t atEntry) const override {
+    // The instruction needs the number at entry.
+    b.getInsertionBlock()->getParent()->getParentOfType<FunctionOpInterface>()->setAttr(
+        NVVM::NVVMDialect::getMaxnregAttrName(), b.getI32IntegerAttr(int32_t(atEntry)));
+    NVVM::SetMaxRegisterOp::create(b, uint32_t(count),
+                                   count > atEntry ? NVVM::SetMaxRegisterAction::increase
+                                                   : NVVM::SetMaxRegisterAction::decrease);
   }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t residentBlocks,

@@ -1,0 +1,58 @@
+// #schedule.block: syntax and rules.
+#include "compiler/schedule/IR/ScheduleDialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::schedule {
+
+constexpr int64_t kRegisterStep = 8;
+
+int64_t BlockAttr::registersAtEntry(int64_t copyWarps, int64_t copyRegisters, int64_t mathWarps,
+                                    int64_t mathRegisters) {
+  const int64_t all = copyWarps * copyRegisters + mathWarps * mathRegisters;
+  return llvm::alignTo(llvm::divideCeil(all, copyWarps + mathWarps), kRegisterStep);
+}
+
+/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers]
+Attribute BlockAttr::parse(AsmParser &p, Type) {
+  int64_t numbers[4] = {};
+  const SMLoc where = p.getCurrentLocation();
+  auto role = [&](StringRef name, int64_t *to) -> ParseResult {
+    return failure(p.parseKeyword(name) || p.parseColon() || p.parseInteger(to[0]) ||
+                   p.parseKeyword("warps") || p.parseComma() || p.parseInteger(to[1]) ||
+                   p.parseKeyword("registers"));
+  };
+  if (p.parseLess() || p.parseKeyword("roles") || p.parseEqual() || p.parseLSquare() ||
+      role("copy", numbers) || p.parseComma() || role("math", numbers + 2) || p.parseRSquare() ||
+      p.parseGreater())
+    return {};
+  return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3]);
+}
+
+void BlockAttr::print(AsmPrinter &p) const {
+  p << "<roles = [copy: " << getCopyWarps() << " warps, " << getCopyRegisters()
+    << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]>";
+}
+
+LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t copyWarps,
+                                int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters) {
+  // What setmaxnreg takes.
+  constexpr int64_t kGroup = 4, kLeast = 24, kMost = 256, kMostWarps = 32;
+  for (auto [role, warps, registers] :
+       {std::tuple("copy", copyWarps, copyRegisters), std::tuple("math", mathWarps, mathRegisters)}) {
+    if (warps < kGroup || warps % kGroup)
+      return emitError() << "role " << role << " has " << warps << " warps, which is no multiple of "
+                         << kGroup;
+    if (registers < kLeast || registers > kMost || registers % kRegisterStep)
+      return emitError() << "role " << role << " has " << registers << " registers, not a multiple of "
+                         << kRegisterStep << " from " << kLeast << " to " << kMost;
+  }
+  if (copyWarps + mathWarps > kMostWarps)
+    return emitError() << "the roles have " << copyWarps + mathWarps << " warps; a block has at most "
+                       << kMostWarps;
+  return success();
+}
+
+} // namespace tessera::schedule

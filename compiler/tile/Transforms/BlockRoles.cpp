@@ -1,0 +1,70 @@
+#include "compiler/tile/Transforms/BlockRoles.h"
+#include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::tile {
+
+/// Can an operation of the kernel's body be executed by other threads, too?
+static bool canBeRepeated(KernelOp kernel, Value v) {
+  Operation *op = v.getDefiningOp();
+  if (!op || op->getBlock() != &kernel.getBody().front()) return true;
+  if (op->getNumRegions() || isTile(v)) return false;
+  if (auto load = dyn_cast<LoadElemOp>(op)) {
+    if (writes(kernel.getParam(load.getView()).getAccess())) return false;
+  } else if (!isMemoryEffectFree(op)) {
+    return false;
+  }
+  return llvm::all_of(op->getOperands(), [&](Value operand) { return canBeRepeated(kernel, operand); });
+}
+
+std::string CopyRole::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> needed) {
+  if (loop->getParentOp() != kernel) return "its loop is in a branch";
+  return llvm::all_of(needed, [&](Value v) { return canBeRepeated(kernel, v); })
+             ? ""
+             : "where its loop copies from depends on what the kernel computes";
+}
+
+CopyRole::CopyRole(KernelOp kernel, schedule::BlockAttr roles, OpBuilder at) : kernel_(kernel), b_(at) {
+  roles_ = RolesOp::create(at, at.getInsertionPoint()->getLoc(), roles.getCopyWarps(),
+                           roles.getCopyRegisters(), roles.getMathRegisters());
+  roles_.getMath().emplaceBlock();
+  b_.setInsertionPointToEnd(&roles_.getCopy().emplaceBlock());
+}
+
+Value CopyRole::valueOf(Value v) {
+  Operation *op = v.getDefiningOp();
+  if (map_.contains(v) || !op || op->getBlock() != roles_->getBlock()) return map_.lookupOrDefault(v);
+  for (Value operand : op->getOperands())
+    (void)valueOf(operand);
+  b_.clone(*op, map_);
+  return map_.lookup(v);
+}
+
+void CopyRole::finish(ArrayRef<Operation *> shared) {
+  Block &math = roles_.getMath().front();
+  for (Operation &op : llvm::make_early_inc_range(kernel_.getBody().front().without_terminator()))
+    if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(&math, math.end());
+}
+
+schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t registers) {
+  constexpr int64_t kCopyWarps = 4, kCopyRegisters = 24, kMost = 240, kStep = 8;
+  const int64_t left = registers / kWarpLanes - kCopyWarps * kCopyRegisters;
+  const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
+  return schedule::BlockAttr::get(context, kCopyWarps, kCopyRegisters, mathWarps, each);
+}
+
+std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t registers) {
+  if (roles.getMathWarps() != warps)
+    return llvm::formatv("role math has {0} warps, and {1} warps compute the kernel", roles.getMathWarps(),
+                         warps);
+  const int64_t needed = roles.registersAtEntry() * roles.warps() * kWarpLanes;
+  return needed <= registers
+             ? ""
+             : llvm::formatv("its roles have {0} registers, a unit has {1}", needed, registers).str();
+}
+
+} // namespace tessera::tile

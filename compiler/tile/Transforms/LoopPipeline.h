@@ -1,0 +1,80 @@
+// A loop whose copies into shared memory run some steps ahead of it (tile-pipeline-loops has the forms).
+#pragma once
+#include "compiler/tile/Transforms/BlockRoles.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
+#include <string>
+#include <utility>
+
+namespace tessera::tile {
+
+inline constexpr int64_t kRingAlign = 1024; // of a ring that this pass adds: what swizzled bulk copies need
+inline constexpr int64_t kArrivalsWord = 8; // bytes of a word that counts arrivals
+
+/// A copy of each step: a tile.cp_async, or a tile.load of a factor, which becomes one.
+struct StepCopy {
+  mlir::Operation *op;
+  mlir::Value view;
+  mlir::ValueRange starts;
+  mlir::DenseI64ArrayAttr extents;
+  bool inBounds;
+  BufferType buffer;        // of one step
+  AllocSharedOp alloc = {}; // of a tile.cp_async
+
+  int64_t align() { return alloc ? int64_t(alloc.getAlign()) : kRingAlign; }
+  int64_t bytes() { return llvm::alignTo(buffer.getSizeInBytes(), align()); }
+};
+
+/// Not thread-safe; lives for one loop.
+class Pipelining {
+public:
+  Pipelining(mlir::scf::ForOp loop, KernelOp kernel) : loop_(loop), kernel_(kernel) {}
+
+  /// Finds the copies of the loop. Returns why the loop cannot be pipelined, or an empty text.
+  std::string analyse();
+  /// Returns why the copies that analyse() has found cannot be those of boxes, or an empty text.
+  std::string whyNotBoxes();
+  void useBoxes(bool uses) { usesBoxes_ = uses; }
+  /// Returns why warps of their own cannot start these copies, or an empty text.
+  std::string whyNotRoles();
+  void useRoles(schedule::BlockAttr roles) { roles_ = roles; }
+  /// Registers of a lane that the sums of the loop take. whyNotRoles() has no objection.
+  int64_t sumsOfLane();
+  /// The tensors that are copied.
+  llvm::SmallVector<mlir::Value> views() {
+    return llvm::map_to_vector(copies_, [](const StepCopy &copy) { return copy.view; });
+  }
+
+  /// Bytes that `stages` stages take beyond those of the buffers that the loop has.
+  int64_t bytesOf(int64_t stages) {
+    int64_t bytes = 0;
+    for (StepCopy &copy : copies_)
+      bytes += copy.bytes() * (stages - (copy.alloc ? 1 : 0));
+    // With words for copies that have arrived and, if warps have roles, for buffers that are free.
+    return usesBoxes_ ? bytes + llvm::alignTo(2 * stages * kArrivalsWord, kRingAlign) : bytes;
+  }
+
+  void apply(int64_t stages);
+
+private:
+  std::string analyseCopy(CpAsyncOp);
+  bool isFactor(LoadOp);
+  bool isKnownAhead(mlir::Value);
+  bool onlyAddsToSums();
+  void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
+  void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
+  void emitCopyRole(CopyRole &, int64_t stages);
+  std::pair<mlir::Value, mlir::Value> advance(mlir::OpBuilder &b, mlir::Value slot, mlir::Value phase,
+                                              int64_t stages);
+
+  mlir::scf::ForOp loop_;
+  KernelOp kernel_;
+  llvm::SmallVector<StepCopy> copies_;
+  llvm::SetVector<mlir::Operation *> indices_; // that compute where the copies start
+  llvm::SmallVector<mlir::Value> rings_;       // by copy
+  bool usesBoxes_ = false;
+  mlir::Value arrivals_, free_; // of boxes, and of warps that have read a buffer: a word for each stage
+  schedule::BlockAttr roles_;
+};
+
+} // namespace tessera::tile

@@ -1,0 +1,43 @@
+// Registers that groups of warps give back and get (setmaxnreg of PTX).
+#include "emulator/Block.h"
+
+namespace tessera::emulator {
+
+void Block::setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site) {
+  meetWarp({.meeting = Meeting::SetRegisters, .mask = ~0u}, site);
+  int64_t &held = registers_.try_emplace(running_ / kWarpgroup, atEntry).first->second;
+  if (increases ? count < held : count > held) {
+    launch_->report.add("E_EMU_OPERANDS", {site, -1},
+                        launch_->kernel.image->site(site).place() + ": " + who(running_) + " has " +
+                            std::to_string(held) + " registers and " +
+                            (increases ? "asks for " : "gives back all but ") + std::to_string(count));
+    end();
+  }
+  while (held != count) { // the group's first lane takes them for all
+    const int64_t missing = (count - held) * kWarpgroup;
+    if (missing > freeRegisters_) {
+      stop(State::AtRegisters, site);
+      continue;
+    }
+    freeRegisters_ -= missing, held = count;
+    for (Lane &lane : lanes_)
+      if (lane.state == State::AtRegisters) lane.state = State::Ready;
+  }
+}
+
+/// Reports lanes that wait for registers for ever.
+bool Block::explainRegisters() {
+  int waiting = 0;
+  const Lane *first = nullptr;
+  for (const Lane &lane : lanes_)
+    if (lane.state == State::AtRegisters && waiting++ == 0) first = &lane;
+  if (!first) return false;
+  launch_->report.add("E_EMU_DEADLOCK", {first->site, -1},
+                      launch_->kernel.image->site(first->site).place() + ": " + who(-1) +
+                          " cannot go on: " + std::to_string(waiting) +
+                          " lanes wait for registers, of which its other lanes have given back " +
+                          std::to_string(freeRegisters_));
+  return true;
+}
+
+} // namespace tessera::emulator
