@@ -9,7 +9,8 @@ namespace tessera::layout {
 
 namespace {
 
-// Sources: PTX ISA "Matrix Fragments" of mma and wgmma; AMD's matrix instruction calculator; the OpenCL
+// Sources: PTX ISA "Matrix Fragments" of mma and wgmma, and "Data Movement Shape" of tcgen05 (32x32b
+// of 128 rows, 16x256b of 64); AMD's matrix instruction calculator; the OpenCL
 // extension cl_intel_subgroup_matrix_multiply_accumulate.
 constexpr Fragment kFragments[] = {
     // ---- warps of 32 lanes
@@ -30,6 +31,13 @@ constexpr Fragment kFragments[] = {
      "n1 m8 | n2 n4 m1 m2 m4 | m16 m32", "n up to 256 in steps of 8: further columns are further registers"},
     {"wgmma.m64n8k32", 64, 8, 32, "fp8_e4m3 fp8_e5m2", "f32", "k1 k2 m8 k16 | k4 k8 m1 m2 m4 | m16 m32", "",
      "n1 m8 | n2 n4 m1 m2 m4 | m16 m32", "n up to 256 in steps of 8"},
+    {"tcgen05.m128n16k16", 128, 16, 16, "f16 bf16", "f32", "", "", "| m1 m2 m4 m8 m16 | m32 m64",
+     "sums are in tensor memory; n up to 256 in steps of 16, which the warps along n share"},
+    {"tcgen05.m64n8k16", 64, 8, 16, "f16 bf16", "f32", "", "", "n1 m8 | n2 n4 m1 m2 m4 | m16 m32",
+     "as above, in steps of 8"},
+    {"tcgen05.m128n16k32.i8", 128, 16, 32, "i8 u8", "i32", "", "", "| m1 m2 m4 m8 m16 | m32 m64", "as above"},
+    {"tcgen05.m64n16k32.i8", 64, 16, 32, "i8 u8", "i32", "", "", "n1 m8 | n2 n4 m1 m2 m4 | m16 m32",
+     "as above"},
     {"wmma.16x16x16", 16, 16, 16, "f16 bf16", "f32", "k1 k2 k4 k8 | m1 m2 m4 m8 0",
      "k1 k2 k4 k8 | n1 n2 n4 n8 0", "m2 m4 m8 | n1 n2 n4 n8 m1", "gfx11: both halves of a warp hold A and B"},
     {"wmma.16x16x16.i8", 16, 16, 16, "i8 u8", "i32", "k1 k2 k4 k8 | m1 m2 m4 m8 0",
@@ -129,11 +137,12 @@ const Fragment *findFragment(std::string_view name) {
 std::array<int64_t, 3> paddedProduct(const Fragment &f, WarpGrid warps, std::array<int64_t, 3> mnk) {
   const int64_t own = f.warps();
   assert(warps.m % own == 0 && "the instruction's warps are along m");
-  return {padded(mnk[0], f.m * (warps.m / own)), padded(mnk[1], f.n * warps.n), padded(mnk[2], f.k)};
+  return {padded(mnk[0], f.m * (warps.m / own)), padded(mnk[1], f.columnsOfWarp(warps) * warps.n),
+          padded(mnk[2], f.k)};
 }
 
 TileLayout operandLayout(const Fragment &f, Operand operand, WarpGrid warps, std::array<int64_t, 2> shape) {
-  const TileLayout one = f.layout(operand);
+  const TileLayout one = f.ofColumns(f.columnsOfWarp(warps)).layout(operand);
   const std::array<char, 2> axes = axesOf(operand);
   TileLayout all;
   all.unit = Unit::ofShape(shape);

@@ -14,6 +14,16 @@ namespace tessera::layout {
 /// A is m x k, B is k x n, and C, the accumulator and result, is m x n.
 enum class Operand { A, B, C };
 
+/// Columns of the tensor memory of a block, in which some instructions have their sums, one column of 32 bits
+/// for each of theirs.
+inline constexpr int64_t kTensorColumns = 512;
+
+/// How the warps of a block divide the rows and the columns of a product; powers of two. An instruction of
+/// several warps counts with its own.
+struct WarpGrid {
+  int64_t m = 1, n = 1;
+};
+
 /// One instruction, C += A * B. Constant, shared by all threads.
 struct Fragment {
   const char *name; // "mma.m16n8k16"
@@ -32,6 +42,11 @@ struct Fragment {
   TileLayout layout(Operand operand) const;
   /// Does the instruction read operands where they are in shared memory?
   bool readsShared() const { return !isInRegisters(Operand::B); }
+  /// Are its sums in the block's tensor memory? Then one thread starts it, `c` says which of them each lane
+  /// loads, and warps along n share its columns. Such an instruction reads both operands in shared memory.
+  bool hasTensorMemory() const { return !isInRegisters(Operand::A); }
+  /// The part of its columns that one warp of the grid holds of the sums.
+  int columnsOfWarp(WarpGrid warps) const { return hasTensorMemory() ? n / int(warps.n) : n; }
   /// The same instruction with another number of columns: a multiple of `n` up to 256, if readsShared().
   Fragment ofColumns(int columns) const {
     Fragment wider = *this;
@@ -48,12 +63,6 @@ struct Fragment {
 std::span<const Fragment> allFragments();
 /// Returns nullptr if no fragment has this name.
 const Fragment *findFragment(std::string_view name);
-
-/// How the warps of a block divide the rows and the columns of a product; powers of two. An instruction of
-/// several warps counts with its own.
-struct WarpGrid {
-  int64_t m = 1, n = 1;
-};
 
 /// The extents that a product of m x n x k has to be padded to, so that instructions and warps divide it.
 std::array<int64_t, 3> paddedProduct(const Fragment &, WarpGrid, std::array<int64_t, 3> mnk);

@@ -6,7 +6,7 @@ namespace tessera::ptx {
 
 /// What compute capability 8.0 and later have in common.
 constexpr GpuArchitecture ampere(std::string_view name, std::string_view features, int64_t sharedKiB,
-                                 int64_t stages, std::array<MatrixProduct, 8> products) {
+                                 int64_t stages, MatrixProducts products) {
   return {.name = name,
           .features = features,
           .threads = 256,
@@ -47,9 +47,21 @@ constexpr GpuArchitecture hopper() {
   return row;
 }
 
-/// The same of compute capability 10.0.
+/// The same of compute capability 10.0. tcgen05 would read tf32 without rounding it to the nearest.
 constexpr GpuArchitecture blackwell() {
-  GpuArchitecture row = ampere("sm_100a", "+ptx86", 227, 4, {{kHalf, kQuarter, kInteger, kTf32, kDouble}});
+  GpuArchitecture row = ampere("sm_100a", "+ptx86", 227, 4,
+                               {{{"tcgen05.m128n16k16", "f16 bf16"},
+                                 {"tcgen05.m64n8k16", "f16 bf16"},
+                                 {"tcgen05.m128n16k32.i8", "i8 u8"},
+                                 {"tcgen05.m64n16k32.i8", "i8 u8"},
+                                 kHalf,
+                                 kQuarter,
+                                 kInteger,
+                                 kTf32,
+                                 kDouble}});
+  row.copiesBoxes = true;
+  row.units = 148;
+  row.productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}};
   row.unusedProducts = "tcgen05.mma";
   return row;
 }

@@ -4,7 +4,7 @@
 
 namespace tessera::rocm {
 
-constexpr GpuArchitecture cdna(std::string_view name, std::array<MatrixProduct, 8> products) {
+constexpr GpuArchitecture cdna(std::string_view name, MatrixProducts products) {
   return {.name = name,
           .features = "",
           .threads = 256,

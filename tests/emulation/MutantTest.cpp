@@ -355,6 +355,63 @@ TEST(Roles, EachNumberIsRight) {
                                      -1, kRoles));
 }
 
+/// The same loop with sums in tensor memory.
+const Sample kTensors = {"gemm",        "ptx", "sm_100a", {70 * 200 * 2, 200 * 72 * 2, 70 * 72 * 4},
+                         {70, 200, 72}, 0,     "gemm.tma"};
+template <typename Op> std::string withoutTensor(int one = -1) { return without<Op>(one, kTensors); }
+
+TEST(TensorMemory, TheKernelItselfIsClean) {
+  int products = 0, commits = 0, waits = 0;
+  const Outcome whole = run(kTensors, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](NVVM::Tcgen05MMAOp) { ++products; });
+    kernel.walk([&](NVVM::Tcgen05CommitOp) { ++commits; });
+    kernel.walk([&](NVVM::MBarrierTryWaitParityOp) { ++waits; });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(products, 2); // of 32 elements along k
+  EXPECT_EQ(commits, 1);
+  EXPECT_EQ(waits, 3); // for the boxes, for the product of the step before, and for the last one
+}
+
+TEST(TensorMemory, EachSynchronizationIsNeeded) {
+  EXPECT_FOUND("E_EMU_ALLOCATION", withoutTensor<NVVM::Tcgen05DeallocOp>());
+  EXPECT_FOUND("E_EMU_DEADLOCK", withoutTensor<NVVM::Tcgen05CommitOp>());
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", withoutTensor<NVVM::Tcgen05WaitOp>());
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", withoutTensor<NVVM::MBarrierTryWaitParityOp>(1));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", withoutTensor<NVVM::MBarrierTryWaitParityOp>(2));
+  // Before the product, after the last wait, before the barrier, and before the memory is freed.
+  for (int fence = 0; fence < 4; ++fence)
+    EXPECT_FOUND("E_EMU_FENCE", withoutTensor<NVVM::Tcgen05FenceOp>(fence));
+  // The barrier after the allocation. That of the loop only keeps threads from falling two phases behind, as
+  // one thread starts products and copies; that after the loads has another one before the memory is freed.
+  EXPECT_FOUND("E_EMU_UNINITIALIZED", withoutTensor<NVVM::BarrierOp>(0));
+}
+
+TEST(TensorMemory, EachNumberIsRight) {
+  auto changed = [](auto of, auto &&mutate) {
+    using Op = decltype(of);
+    return mutant<Op>([&](Op op) { mutate(op); }, -1, kTensors);
+  };
+  EXPECT_FOUND("E_EMU_ALLOCATION", changed(NVVM::Tcgen05AllocOp(), [](auto alloc) {
+                 alloc.getNColsMutable().assign(constantBefore(alloc, 32)); // 64 are used
+               }));
+  EXPECT_FOUND("E_EMU_ALLOCATION", changed(NVVM::Tcgen05DeallocOp(), [](auto free) {
+                 OpBuilder b(free);
+                 b.clone(*free); // twice
+               }));
+  EXPECT_FOUND("E_EMU_UNINITIALIZED", changed(NVVM::Tcgen05MMAOp(), [](auto product) {
+                 OpBuilder b(product);
+                 product.getEnableInputDMutable().assign(
+                     LLVM::ConstantOp::create(b, product.getLoc(), b.getI1Type(), 1));
+               }));
+  EXPECT_FOUND("E_EMU_OPERANDS", changed(NVVM::Tcgen05MMAOp(), [](auto product) {
+                 product.getIdescMutable().assign(constantBefore(product, 0));
+               }));
+  EXPECT_FOUND("E_EMU_OPERANDS", changed(NVVM::Tcgen05LdOp(), [](auto load) {
+                 load.setShape(NVVM::Tcgen05LdStShape::SHAPE_32X32B);
+               }));
+}
+
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
                          testing::Values(sharedRows("ptx", "sm_80"), sharedRows("rocm", "gfx1100"),
                                          softmax("levelzero", "pvc", 8), gemm("ptx", "sm_80", 0),

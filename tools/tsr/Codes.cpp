@@ -110,7 +110,8 @@ constexpr CodeText toolCodes[] = {
      "lanes "
      "see it after a barrier that follows. A product that reads shared memory (wgmma) likewise reads it, "
      "and\n"
-     "writes its sums, at any time until wgmma.wait_group."},
+     "writes its sums, at any time until wgmma.wait_group. Products of tcgen05.mma are awaited by the word "
+     "that\ntcgen05.commit arrives in, and loads of their sums by tcgen05.wait::ld."},
     {"E_EMU_UNINITIALIZED", "shared memory is read before it is written",
      "A GPU does not clear shared memory: it has what an earlier block left."},
     {"E_EMU_BOUNDS", "an access is outside of the memory it belongs to",
@@ -121,7 +122,10 @@ constexpr CodeText toolCodes[] = {
      "Every lane of a block must reach the same barrier, every lane of a warp the same exchange."},
     {"E_EMU_FENCE", "a fence is missing before a product that reads shared memory",
      "wgmma reads shared memory by another way than the lanes' own accesses. Each lane that wrote executes\n"
-     "fence.proxy.async before the barrier; wgmma.fence comes before the first of several products."},
+     "fence.proxy.async before the barrier; wgmma.fence comes before the first of several products.\n"
+     "Accesses to tensor memory need tcgen05.fence before and after what threads meet in."},
+    {"E_EMU_ALLOCATION", "tensor memory is used without being allocated, or is not freed",
+     "A block allocates columns once (tcgen05.alloc), and frees them before it ends (tcgen05.dealloc)."},
     {"E_EMU_OPERANDS", "lanes hold different elements where a matrix instruction needs the same ones",
      "wmma takes each element of A and B twice, from lane l and from lane l + 16."},
     {"E_EMU_DEADLOCK", "lanes wait for each other and none can go on", "The message lists where they wait."},

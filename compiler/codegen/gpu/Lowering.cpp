@@ -83,6 +83,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   for (auto roles : kernel_.getBody().front().getOps<tile::RolesOp>())
     copyWarps_ = int64_t(roles.getCopyWarps());
   planMemory();
+  if (failed(planTensorMemory())) return failure();
   collectTensorMaps();
   hasCopies_ = target_.copiesAsync &&
                kernel_.walk([](tile::CpAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -121,11 +122,13 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     return arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, given, zeroOf(given.getType()));
   });
   emitMemory(module, entry.getArgument(unsigned(firstMap - 1)));
+  allocateTensorMemory();
   emitProgramIds(programId_);
   if (failed(lowerBlock(kernel_.getBody().front()))) {
     function.erase();
     return failure();
   }
+  freeTensorMemory();
   // No code follows the last barrier.
   if (auto last = b_.getInsertionPoint(); last != entry.begin())
     if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
@@ -218,8 +221,9 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   const bool outer = std::exchange(owesBarrier_, false);
   if (failed(TileLowering::lowerFor(op))) return failure();
   // Products in flight are awaited once, after the loop.
-  if (llvm::any_of(op.getBody()->getOps<tile::MmaOp>(), [](tile::MmaOp mma) { return mma.getInFlight(); }))
-    vendor_.emitProductWait(b_, 0);
+  for (tile::MmaOp mma : op.getBody()->getOps<tile::MmaOp>())
+    if (mma.getInFlight()) tile::hasTensorMemory(mma) ? awaitCommits(0) : vendor_.emitProductWait(b_, 0);
+  endTensorSums(op);
   boundSums(op);
   if (owesBarrier_) lowerBarrier();
   owesBarrier_ = outer;

@@ -175,9 +175,35 @@ private:
   // WarpgroupProducts.cpp: products whose operands the instruction reads in shared memory
   LogicalResult lowerWarpgroupProduct(tile::MmaOp, const layout::Fragment &);
   struct SharedOperand;
+  /// The factors of a product that reads both in shared memory, and their dtype.
+  struct SharedFactors {
+    Place a, b;
+    DType dtype;
+  };
+  mlir::FailureOr<SharedFactors> sharedFactors(tile::MmaOp, const layout::Fragment &);
+  const layout::TileLayout &sumsOf(tile::MmaOp);
+  /// The thread's warp (i32), known to be the same for all lanes.
+  Value warpNumber();
+  /// The first row (axis 0) or column (i32) of the sums of the instruction that the warp takes part in.
+  Value firstOfGroup(const layout::TileLayout &sums, const layout::Fragment &, Value warp, size_t axis);
   /// Awaits the product that was started, unless `op` may run beside it.
   void beforeOp(mlir::Operation *op) override;
   void awaitProduct(int64_t pending = 0);
+
+  // TensorProducts.cpp: products whose sums are in tensor memory
+  LogicalResult planTensorMemory();
+  void allocateTensorMemory();
+  void freeTensorMemory();
+  LogicalResult lowerTensorProduct(tile::MmaOp, const layout::Fragment &);
+  /// Binds the result of a product that was started, when all but the last `pending` ones are done.
+  void awaitTensorProduct(tile::MmaOp, int64_t pending);
+  void awaitCommits(int64_t pending);
+  /// The word that a product arrives in, by its number (i32).
+  Value commitWord(Value number);
+  /// Loads the sums and adds them to `before`, of which all elements are zero if `isZero`.
+  Vec<Value> loadTensorSums(tile::MmaOp, mlir::ValueRange before, bool isZero);
+  /// Gives the results of the loop the sums of its products.
+  void endTensorSums(mlir::scf::ForOp);
 
   const Vendor &vendor_;
   const Architecture &target_;
@@ -203,6 +229,9 @@ private:
   };
   Vec<TensorMap> tensorMaps_;
   std::optional<StartedProduct> started_;
+  llvm::DenseMap<mlir::Operation *, int64_t> tensorColumns_; // where each product's sums begin
+  int64_t allColumns_ = 0;                                   // that are allocated
+  Value tensorMemory_, commits_;               // its address (i32); pointer to the number of commits
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   Value thread_;                               // i32
   llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed

@@ -12,7 +12,9 @@ namespace tessera::gpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   if (const auto row = op.getFragment()->getRow())
-    return row->readsShared() ? lowerWarpgroupProduct(op, *row) : lowerProduct(op, *row);
+    return row->hasTensorMemory() ? lowerTensorProduct(op, *row)
+           : row->readsShared()   ? lowerWarpgroupProduct(op, *row)
+                                  : lowerProduct(op, *row);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
   if (a.element != element || b.element != element ||

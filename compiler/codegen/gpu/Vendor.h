@@ -48,11 +48,12 @@ public:
   };
   // If the row has instructions that read operands in shared memory (Fragment::readsShared), which the warps
   // of a group execute together and beside other work:
-  /// Emits the descriptor of a matrix at `address`, a pointer to shared memory, in panels of `panelBytes`.
-  /// Rows of a panel are in groups of 8, `groupBytes` apart; panels that one instruction reads are
-  /// `panelStep` bytes apart.
-  virtual mlir::Value emitDescriptor(mlir::ImplicitLocOpBuilder &, mlir::Value address, int64_t panelBytes,
-                                     int64_t panelStep, int64_t groupBytes) const {
+  /// Emits the instruction's descriptor of a matrix at `address`, a pointer to shared memory, in panels of
+  /// `panelBytes`. Rows of a panel are in groups of 8, `groupBytes` apart; panels that one instruction reads
+  /// are `panelStep` bytes apart.
+  virtual mlir::Value emitDescriptor(mlir::ImplicitLocOpBuilder &, const layout::Fragment &,
+                                     mlir::Value address, int64_t panelBytes, int64_t panelStep,
+                                     int64_t groupBytes) const {
     llvm_unreachable("the vendor reads no operands in shared memory");
   }
   /// Emits the start of C += A * B, where C is a struct of what one lane holds, and returns the new one. It
@@ -71,6 +72,40 @@ public:
   }
   virtual void emitProductWait(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
     llvm_unreachable("the vendor reads no operands in shared memory");
+  }
+  // If such instructions have their sums in tensor memory (Fragment::hasTensorMemory), whose addresses are
+  // i32 with the lane in the upper half and the column in the lower one:
+  /// Emits its allocation, a power of two of columns from 32 on, whose address goes to `place` in shared
+  /// memory; no other one follows in the block. And its end. One warp executes both.
+  virtual void emitTensorAlloc(mlir::ImplicitLocOpBuilder &, mlir::Value place, int64_t columns) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  virtual void emitTensorFree(mlir::ImplicitLocOpBuilder &, mlir::Value memory, int64_t columns) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  /// Emits the start of C = A * B, or C += A * B if `adds` (i1), by one thread; and what lets all products
+  /// that the thread has started arrive in a word of emitInitArrivals when they are done.
+  virtual void emitTensorProduct(mlir::ImplicitLocOpBuilder &, const layout::Fragment &, DType, SharedMatrix,
+                                 SharedMatrix, mlir::Value sums, mlir::Value adds) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  virtual void emitTensorCommit(mlir::ImplicitLocOpBuilder &, mlir::Value word) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  /// Emits the load of what the lane holds of `count` columns (a power of two from 8 on) of the instruction's
+  /// sums; returns one i32 each, which may be used after the wait.
+  virtual llvm::SmallVector<mlir::Value> emitTensorLoad(mlir::ImplicitLocOpBuilder &,
+                                                        const layout::Fragment &, mlir::Value from,
+                                                        int64_t count) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  virtual void emitTensorLoadWait(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor has no tensor memory");
+  }
+  /// Emits what orders accesses to tensor memory: those of the thread so far before what threads meet in, or
+  /// after it those that follow.
+  virtual void emitTensorFence(mlir::ImplicitLocOpBuilder &, bool isAfterMeeting) const {
+    llvm_unreachable("the vendor has no tensor memory");
   }
   /// Emits what makes the thread's stores to shared memory visible to such products after the next barrier.
   virtual void emitSharedFence(mlir::ImplicitLocOpBuilder &) const {

@@ -1,6 +1,6 @@
 // Products by instructions that a group of warps executes together, with operands in shared memory and sums
 // in registers. They run beside other work until they are awaited.
-#include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/codegen/gpu/SharedOperand.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -11,74 +11,66 @@ using namespace mlir;
 
 namespace tessera::gpu {
 
-/// Where the parts of one operand are that instructions read.
-struct KernelLowering::SharedOperand {
-  KernelLowering &lowering;
-  Place place;
-  bool isAlongK; // neighbours in memory are neighbours along k
-  int64_t bytes; // of an element
-  Value first;   // descriptor of the group's first row (or column) at k = 0
-
-  SharedOperand(KernelLowering &l, Place p, bool alongK, Value start)
-      : lowering(l), place(std::move(p)), isAlongK(alongK),
-        bytes(target::inMemoryElement(place.element).getIntOrFloatBitWidth() / 8) {
-    ImplicitLocOpBuilder &b = l.b_;
-    Value zero = l.constant(0);
-    Value address = l.placeAddress({place.data, place.shape, place.element, place.offset, {}, place.panel},
-                                   isAlongK ? Vec<Value>{start, zero} : Vec<Value>{zero, start});
-    const int64_t panelBytes = place.panel * bytes;
-    first = l.vendor_.emitDescriptor(b, address, panelBytes, place.shape[0] * panelBytes, 8 * panelBytes);
-  }
-
-  /// Returns the matrix `offset` rows (or columns) and `k` elements from the first one. Constant distances in
-  /// the order without swizzle, which permutes the bits of addresses, are distances of descriptors.
-  Vendor::SharedMatrix at(int64_t offset, int64_t k) {
-    const int64_t row = isAlongK ? offset : k, column = isAlongK ? k : offset;
-    const int64_t distance =
-        ((column / place.panel * place.shape[0] + row) * place.panel + column % place.panel) * bytes;
-    ImplicitLocOpBuilder &b = lowering.b_;
-    Value step = arith::ConstantOp::create(b, b.getI64IntegerAttr(distance / 16));
-    return {distance ? arith::AddIOp::create(b, first, step).getResult() : first, isAlongK};
-  }
-};
-
-LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout::Fragment &f) {
+FailureOr<KernelLowering::SharedFactors> KernelLowering::sharedFactors(tile::MmaOp op,
+                                                                       const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   Place a = operand(op.getA()), b = operand(op.getB());
   auto isShared = [](const Place &p) {
     return cast<LLVM::LLVMPointerType>(p.data.getType()).getAddressSpace() == kSharedSpace;
   };
-  const DType dtype = *dtypeOfMemory(a.element);
-  if (!isShared(a) || !isShared(b))
-    return op.emitOpError() << "of " << name(dtype) << " by " << f.name
-                            << " has operands that do not fit in the " << target_.maxShared
-                            << " bytes of shared memory of " << backend_ << ":" << target_.name
-                            << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
+  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  if (!isShared(a) || !isShared(b)) {
+    op.emitOpError() << "of " << name(dtype) << " by " << f.name << " has operands that do not fit in the "
+                     << target_.maxShared << " bytes of shared memory of " << backend_ << ":" << target_.name
+                     << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
+    return failure();
+  }
   if (llvm::none_of(target_.products, [&](const MatrixProduct &row) {
         return row.instruction == f.name && hasWord(row.dtypes, name(dtype));
-      }))
-    return op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on "
-                            << backend_ << ":" << target_.name << " (TSR_UNIMPLEMENTED)";
+      })) {
+    op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on " << backend_
+                     << ":" << target_.name << " (TSR_UNIMPLEMENTED)";
+    return failure();
+  }
+  if (!isOnThreads(sumsOf(op)) || !a.panel || !b.panel) return notImplemented(op);
+  return SharedFactors{std::move(a), std::move(b), dtype};
+}
+
+const layout::TileLayout &KernelLowering::sumsOf(tile::MmaOp op) {
+  return cast<tile::LayoutAttr>(tile::tileType(op.getResult()).getEncoding()).getValue();
+}
+
+Value KernelLowering::warpNumber() {
+  return vendor_.emitUniform(
+      b_, arith::ShRUIOp::create(b_, thread_, i32(llvm::Log2_64(uint64_t(target_.warpSize)))));
+}
+
+/// Bits of the warp's number above those of the instruction's own warps.
+Value KernelLowering::firstOfGroup(const layout::TileLayout &sums, const layout::Fragment &f, Value warp,
+                                   size_t axis) {
+  Value sum = i32(0);
+  for (size_t i = llvm::Log2_64(uint64_t(f.warps())); i < sums.warp.size(); ++i) {
+    Value bit = arith::AndIOp::create(b_, arith::ShRUIOp::create(b_, warp, i32(int64_t(i))), i32(1));
+    Value part = b_.createOrFold<arith::MulIOp>(bit, i32(sums.unit.onAxis(sums.warp[i], axis)));
+    sum = b_.createOrFold<arith::AddIOp>(sum, part);
+  }
+  return sum;
+}
+
+LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout::Fragment &f) {
+  auto factors = sharedFactors(op, f);
+  if (failed(factors)) return failure();
+  const auto &[a, b, dtype] = *factors;
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
   auto type = tile::tileType(op.getResult());
-  const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  const layout::TileLayout &sums = sumsOf(op);
   const int64_t depth = a.shape[op.getTransA() ? 0 : 1];
-  if (!isOnThreads(sums) || !a.panel || !b.panel) return notImplemented(op);
-
-  // The group's first row and column: bits of the warp's number above those of the instruction's own warps.
-  const size_t own = llvm::Log2_64(uint64_t(f.warps()));
-  Value warp = vendor_.emitUniform(
-      b_, arith::ShRUIOp::create(b_, thread_, i32(llvm::Log2_64(uint64_t(target_.warpSize)))));
+  Value warp = warpNumber();
   auto ofGroup = [&](size_t axis) -> Value {
-    Value sum = i32(0);
-    for (size_t i = own; i < sums.warp.size(); ++i) {
-      Value bit = arith::AndIOp::create(b_, arith::ShRUIOp::create(b_, warp, i32(int64_t(i))), i32(1));
-      Value part = b_.createOrFold<arith::MulIOp>(bit, i32(sums.unit.onAxis(sums.warp[i], axis)));
-      sum = b_.createOrFold<arith::AddIOp>(sum, part);
-    }
-    return b_.createOrFold<arith::IndexCastUIOp>(b_.getIndexType(), sum);
+    return b_.createOrFold<arith::IndexCastUIOp>(b_.getIndexType(), firstOfGroup(sums, f, warp, axis));
   };
-  SharedOperand left(*this, a, !op.getTransA(), ofGroup(0)), right(*this, b, op.getTransB(), ofGroup(1));
+  SharedOperand left(*this, f, a, !op.getTransA(), ofGroup(0)),
+      right(*this, f, b, op.getTransB(), ofGroup(1));
 
   // The registers of each instruction, by the places of their elements.
   const int64_t rows = f.m * (grid.m / f.warps()), columns = f.n * grid.n;
@@ -145,6 +137,7 @@ void KernelLowering::beforeOp(Operation *op) {
 void KernelLowering::awaitProduct(int64_t pending) {
   StartedProduct product = std::move(*started_);
   started_.reset();
+  if (tile::hasTensorMemory(product.op)) return awaitTensorProduct(product.op, pending);
   Vec<Value> after = product.before;
   vendor_.emitProductWait(b_, pending);
   for (const auto &[numbers, sum] : product.sums)

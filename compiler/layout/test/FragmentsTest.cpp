@@ -64,6 +64,11 @@ const std::map<std::string, Formula> &formulas() {
       {"wgmma.m64n8k16 C", ofWgmma16},
       {"wgmma.m64n8k32 A", ofWgmma32},
       {"wgmma.m64n8k32 C", ofWgmma16},
+      // "Data Movement Shape", 32x32b: a lane of tensor memory belongs to a lane of a warp. And 16x256b.
+      {"tcgen05.m64n8k16 C", ofWgmma16},
+      {"tcgen05.m64n16k32.i8 C", ofWgmma16},
+      {"tcgen05.m128n16k16 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
+      {"tcgen05.m128n16k32.i8 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
       {"wmma.16x16x16 A", [](int i, int l, int) { return At{l % 16, i}; }},
       {"wmma.16x16x16 B", [](int i, int l, int) { return At{i, l % 16}; }},
       {"wmma.16x16x16 C", [](int i, int l, int) { return At{2 * i + l / 16, l % 16}; }},
@@ -162,7 +167,8 @@ TEST(Fragments, TileAProduct) {
         for (auto [operand, letter] : kOperands) {
           if (!f.isInRegisters(operand)) continue;
           const auto shape = shapes.at(operand);
-          const TileLayout tile = operandLayout(f, operand, warps, shape), one = f.layout(operand);
+          const TileLayout tile = operandLayout(f, operand, warps, shape),
+                           one = f.ofColumns(f.columnsOfWarp(warps)).layout(operand);
           ASSERT_EQ(tile.unit.shape(), (At{shape[0], shape[1]})) << f.name << letter;
           ASSERT_EQ(tile.warps(), warps.m * warps.n);
           ASSERT_TRUE(tile.linear().isOnto());

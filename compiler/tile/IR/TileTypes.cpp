@@ -161,6 +161,9 @@ LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   if (warps[0] % row->warps())
     return emitError() << instruction << " is executed by " << row->warps() << " warps along the rows, not "
                        << warps[0];
+  if (row->hasTensorMemory() && n % (8 * warps[1]))
+    return emitError() << instruction << " of " << n << " columns is not shared by " << warps[1]
+                       << " warps, each of which holds a multiple of 8 columns";
   return success();
 }
 

@@ -44,6 +44,7 @@ private:
   };
   SmallVector<Row> rows_;
   std::set<std::string> fallbacks_;
+  int64_t tensorColumns_ = 0; // of tensor memory, that products of the kernel take
   bool roundsToTf32_ = false; // f32 operands may be
 
   LogicalResult initialize(MLIRContext *context) override {
@@ -78,6 +79,7 @@ private:
       if (!mma.getFragment()) products.push_back(mma);
     });
     fallbacks_.clear();
+    tensorColumns_ = 0;
     for (MmaOp mma : products)
       legalize(mma);
     addFallbacks(getOperation(), fallbacks_);
@@ -101,7 +103,7 @@ private:
           fallbacks_.insert(backend + ": mma of f32 multiplies in tf32");
         else if (dtype != *own)
           widen(mma, *own, dtype);
-        if (!unused.empty())
+        if (!unused.empty() && !fragment.getRow()->hasTensorMemory())
           fallbacks_.insert(llvm::formatv("{0}: mma of {1} uses {2}, not {3}", backend, name(*own),
                                           fragment.getRow()->name, unused.getValue()));
         return assign(mma, fragment);
@@ -152,15 +154,21 @@ private:
       if (!llvm::is_contained(dtypes, dtype) || parseDType(row->accumulator) != sum ||
           mnk[0] * mnk[1] * info(*sum).bits / 32 >
               kMostRegisters * warps * row->layout(layout::Operand::C).lanes() ||
-          (follows && row->readsShared()))
+          (follows && row->readsShared()) ||
+          (row->hasTensorMemory() && (leads || !fitsTensorMemory(*row, mnk))))
         continue;
       FragmentAttr best;
       int64_t fewest = 0;
       for (int64_t m = row->warps(); m <= warps; m *= 2) {
         const layout::WarpGrid grid = {m, warps / m};
-        auto [columns, reads] = row->readsShared()
-                                    ? wideProduct(mma, *row, grid, dtype, mnk)
-                                    : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
+        const bool isSplit = row->readsShared() && !row->hasTensorMemory();
+        auto [columns, reads] =
+            row->readsShared() ? wideProduct(mma, *row, isSplit ? grid : layout::WarpGrid{m, 1}, dtype, mnk)
+                               : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
+        // Parts of a width that is not a power of two would alternate (TileLayout).
+        if (row->hasTensorMemory() && grid.n > 1 &&
+            (!llvm::isPowerOf2_64(uint64_t(columns)) || columns < 8 * grid.n))
+          continue;
         if (!columns || layout::paddedProduct(row->ofColumns(int(columns)), grid, mnk) != mnk) continue;
         if ((leads || follows) && grid.n == 1) reads = 0; // a warp has whole rows
         if (best && reads >= fewest) continue;
@@ -168,9 +176,21 @@ private:
                                  StringAttr::get(&getContext(), row->name), {grid.m, grid.n});
         fewest = reads;
       }
-      if (best && (!row->readsShared() || canReadShared(mma, best, dtype))) return best;
+      if (best && (!row->readsShared() || canReadShared(mma, best, dtype))) {
+        if (row->hasTensorMemory()) tensorColumns_ += columnsOfSums(*row, mnk);
+        return best;
+      }
     }
     return {};
+  }
+
+  /// The columns of tensor memory that the sums take: rows past those of one instruction are beside them.
+  /// Each product of the kernel has columns of its own.
+  static int64_t columnsOfSums(const layout::Fragment &row, std::array<int64_t, 3> mnk) {
+    return llvm::divideCeil(mnk[0], row.m) * mnk[1];
+  }
+  bool fitsTensorMemory(const layout::Fragment &row, std::array<int64_t, 3> mnk) const {
+    return tensorColumns_ + columnsOfSums(row, mnk) <= layout::kTensorColumns;
   }
 
   /// The warps of a block of the kernel, if they have as many lanes as the instruction needs.

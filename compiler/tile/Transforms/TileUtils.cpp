@@ -261,8 +261,13 @@ ReduceShares sharesOf(ReduceOp op, int64_t threads) {
   return {lanes, width, lanes / width, n, results};
 }
 
+bool hasTensorMemory(MmaOp mma) {
+  const auto row = mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
+  return row && row->hasTensorMemory();
+}
+
 int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
-  int64_t words = 0; // of 8 bytes
+  int64_t words = 0, ofTensorMemory = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
     if (isa<GroupReduceOp>(op)) words = std::max(words, threads);
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -275,11 +280,12 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
         ofThread = layoutOf(reduce.getResult()).getValue().registers();
       words = std::max(words, threads * int64_t(llvm::divideCeil(ofThread * bytes, 8)));
     }
+    if (auto mma = dyn_cast<MmaOp>(op); mma && hasTensorMemory(mma)) ofTensorMemory = kTensorWords;
     if (isa<ArgReduceOp>(op)) words = std::max(words, threads * 3 / 2);
     bool scalar = isa<AtomicOp, AtomicCasOp, LoadElemOp>(op) && !isTile(op->getResult(0));
     if (scalar && !laneLoop(op)) words = std::max<int64_t>(words, 1);
   });
-  return llvm::alignTo(words * 8, /*alignment=*/128);
+  return llvm::alignTo((words + ofTensorMemory) * 8, /*alignment=*/128);
 }
 
 scf::ForOp sumOfLoop(MmaOp mma) {

@@ -91,6 +91,12 @@ bool isAcrossWarps(ReduceOp op);
 /// values.
 int64_t exchangeBytes(KernelOp kernel, int64_t threads);
 
+/// Words of 8 bytes at the end of the exchange area of kernels with sums in tensor memory: two that count
+/// finished products, and the memory's address.
+inline constexpr int64_t kTensorWords = 3;
+/// Are the sums of the product in tensor memory?
+bool hasTensorMemory(MmaOp mma);
+
 /// Is the value in memory of its own after `tile-fuse`? One in registers is not.
 bool inMemory(mlir::Value v);
 

@@ -46,6 +46,11 @@ func.func private @f() attributes {f = #tile.fragment<64x176x16, "wgmma.m64n8k16
 
 // -----
 
+// expected-error @+1 {{"tcgen05.m128n16k16" of 16 columns is not shared by 4 warps, each of which holds a multiple of 8 columns}}
+func.func private @f() attributes {f = #tile.fragment<128x16x16, "tcgen05.m128n16k16", warps = [4, 4]>}
+
+// -----
+
 #l = #tile.layout<reg = [[1]], lane = [[2]], warp = [], repeat = [1]>
 func.func @reshape(%x: tensor<4xf32, #l>) -> tensor<1x4xf32> {
   // expected-error @+1 {{operand #0 must be tile, but got}}

@@ -59,6 +59,16 @@ SmallVector<Value> registersOf(ImplicitLocOpBuilder &b, DType dtype, Value facto
   return all;
 }
 
+Value number(ImplicitLocOpBuilder &b, int64_t value) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(value)));
+}
+
+/// The address of tensor memory as the instructions take it.
+Value tensorPointer(ImplicitLocOpBuilder &b, Value address) {
+  constexpr unsigned kTensorSpace = 6;
+  return LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kTensorSpace), address);
+}
+
 class Ptx final : public gpu::Vendor {
 public:
   StringRef name() const override { return "ptx"; }
@@ -111,13 +121,13 @@ public:
     return elements;
   }
 
-  /// PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate": addresses and distances count 16
-  /// bytes.
-  Value emitDescriptor(ImplicitLocOpBuilder &b, Value address, int64_t panelBytes, int64_t panelStep,
-                       int64_t groupBytes) const override {
+  /// PTX ISA, "Matrix Descriptor" of wgmma and "Shared memory descriptor" of tcgen05: addresses and distances
+  /// count 16 bytes.
+  Value emitDescriptor(ImplicitLocOpBuilder &b, const layout::Fragment &f, Value address, int64_t panelBytes,
+                       int64_t panelStep, int64_t groupBytes) const override {
     const uint64_t swizzle = panelBytes == 128 ? 1 : panelBytes == 64 ? 2 : 3;
-    const uint64_t fixed =
-        uint64_t(panelStep / 16 & 0x3fff) << 16 | uint64_t(groupBytes / 16) << 32 | swizzle << 62;
+    const uint64_t fixed = uint64_t(panelStep / 16 & 0x3fff) << 16 | uint64_t(groupBytes / 16) << 32 |
+                           uint64_t(f.hasTensorMemory()) << 46 | swizzle << 62;
     auto constant = [&](Type type, uint64_t value) -> Value {
       return LLVM::ConstantOp::create(b, type, b.getIntegerAttr(type, int64_t(value)));
     };
@@ -143,6 +153,52 @@ public:
   void emitProductCommit(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
   void emitProductWait(ImplicitLocOpBuilder &b, int64_t pending) const override {
     NVVM::WgmmaWaitGroupSyncOp::create(b, uint64_t(pending));
+  }
+
+  void emitTensorAlloc(ImplicitLocOpBuilder &b, Value place, int64_t columns) const override {
+    NVVM::Tcgen05AllocOp::create(b, place, number(b, columns));
+    NVVM::Tcgen05RelinquishAllocPermitOp::create(b);
+  }
+  void emitTensorFree(ImplicitLocOpBuilder &b, Value memory, int64_t columns) const override {
+    NVVM::Tcgen05DeallocOp::create(b, tensorPointer(b, memory), number(b, columns));
+  }
+  void emitTensorProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, SharedMatrix x,
+                         SharedMatrix y, Value sums, Value adds) const override {
+    // PTX ISA, "Instruction descriptor": dtypes of the sums, A and B, which of these are stored along m and
+    // n, and the extents.
+    const bool isInteger = dtype == DType::I8 || dtype == DType::U8;
+    const uint32_t sum = isInteger ? 2 : 1, factor = dtype == DType::BF16 || dtype == DType::I8;
+    const uint32_t descriptor = sum << 4 | factor << 7 | factor << 10 | uint32_t(!x.isAlongK) << 15 |
+                                uint32_t(!y.isAlongK) << 16 | uint32_t(f.n / 8) << 17 |
+                                uint32_t(f.m / 16) << 24;
+    NVVM::Tcgen05MMAOp::create(b, isInteger ? NVVM::Tcgen05MMAKind::I8 : NVVM::Tcgen05MMAKind::F16,
+                               NVVM::CTAGroupKind::CTA_1, NVVM::Tcgen05MMACollectorOp::DISCARD,
+                               /*aShift=*/false, tensorPointer(b, sums), x.descriptor, y.descriptor,
+                               number(b, descriptor), adds, Value(), Value());
+  }
+  void emitTensorCommit(ImplicitLocOpBuilder &b, Value word) const override {
+    NVVM::Tcgen05CommitOp::create(b, word, Value());
+  }
+  SmallVector<Value> emitTensorLoad(ImplicitLocOpBuilder &b, const layout::Fragment &f, Value from,
+                                    int64_t count) const override {
+    // Of 64 rows 16 are in the lanes of a warp, and each of its threads has parts of two.
+    const bool isHalf = f.m == 64;
+    const int64_t words = isHalf ? count / 2 : count;
+    Value loaded = NVVM::Tcgen05LdOp::create(b, VectorType::get({words}, b.getI32Type()), /*pack=*/false,
+                                             isHalf ? NVVM::Tcgen05LdStShape::SHAPE_16X256B
+                                                    : NVVM::Tcgen05LdStShape::SHAPE_32X32B,
+                                             tensorPointer(b, from), Value());
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < words; ++i)
+      all.push_back(LLVM::ExtractElementOp::create(b, loaded, number(b, i)));
+    return all;
+  }
+  void emitTensorLoadWait(ImplicitLocOpBuilder &b) const override {
+    NVVM::Tcgen05WaitOp::create(b, NVVM::Tcgen05WaitKind::LOAD);
+  }
+  void emitTensorFence(ImplicitLocOpBuilder &b, bool isAfterMeeting) const override {
+    NVVM::Tcgen05FenceOp::create(b, isAfterMeeting ? NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC
+                                                   : NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
   }
   void emitSharedFence(ImplicitLocOpBuilder &b) const override {
     NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared,

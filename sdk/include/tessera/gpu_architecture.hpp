@@ -32,6 +32,9 @@ struct MatrixProduct {
   bool addsShort = false;
 };
 
+/// Preferred ones first; then empty rows.
+using MatrixProducts = std::array<MatrixProduct, 9>;
+
 /// One architecture. Constant, shared by all threads.
 struct GpuArchitecture {
   std::string_view name;                  // "sm_90", "gfx90a", "pvc"
@@ -46,7 +49,7 @@ struct GpuArchitecture {
   bool copiesAsync = false;   // copies from global into shared memory run beside computation
   bool copiesBoxes = false;   // an engine copies boxes of tensors into shared memory (TMA)
   int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
-  std::array<MatrixProduct, 8> products{}; // preferred first; then empty rows
+  MatrixProducts products{};
   std::string_view unusedProducts{};       // faster instructions that it has and this release does not use
   int64_t registers = 0;                   // of a unit, of 32 bits, if warps may have roles and divide them
   int64_t units = 0;                       // multiprocessors of a device that has all of them
