@@ -1,6 +1,7 @@
 // One body: TESSERA_T is the element type, TESSERA_A and TESSERA_B are n or t, for operands as they are or
 // transposed. The build compiles this file once for each combination and instruction level.
 #include "plugins/cpu/codegen/products/bodies/Few.h"
+#include "plugins/cpu/codegen/products/bodies/Flat.h"
 #include "plugins/cpu/codegen/products/bodies/Kernels.h"
 #include "plugins/cpu/codegen/products/bodies/Panels.h"
 #include "plugins/cpu/codegen/products/bodies/Skinny.h"
@@ -21,23 +22,21 @@ extern "C" [[gnu::visibility("default")]] void body(const Problem *, int64_t, in
 extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scratch) {
   if (begin >= end) return; // extents may be 0
   Context<T> x(*p, scratch);
-  auto runWith = [&](auto &&body) {
-    forRuns(*p, begin, end, [&](const Run &run) {
-      x.enter(run.batch);
-      body.run(run);
-    });
-  };
+  auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
   using Dots = Dot<T, TESSERA_B>;
   if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
   if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
+#ifdef __AVX512F__
+  using Tiny = Flat<T, TESSERA_A, TESSERA_B>;
+  if (Tiny::takes(*p, end - begin)) return Tiny(x).run(begin, end);
+#endif
   if (TESSERA_B == n && Small<T, TESSERA_A>::takes(*p))
     return Small<T, TESSERA_A>(x, kKernels).run(begin, end);
   const bool isSkinny = TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p);
   Skinny<T, TESSERA_A> skinny(x);
   Panels<T, TESSERA_A, TESSERA_B> panels(x, kKernels);
-  forRuns(*p, begin, end, [&](const Run &run) {
-    x.enter(run.batch);
+  x.forRuns(begin, end, [&](const Run &run) {
     isSkinny &&Skinny<T, TESSERA_A>::takes(*p, run) ? skinny.run(run) : panels.run(run);
   });
 }

@@ -6,24 +6,11 @@
 namespace tessera::cpu::product {
 namespace {
 
-/// Consecutive programs of one batch index: blocks of rows of one block of columns or, if a block holds all
-/// rows, blocks of columns.
+/// Consecutive programs of one batch index: blocks of columns with all rows, or blocks of rows of one block
+/// of columns.
 struct Run {
   int64_t batch, columnBlock, rowBlock, rowBlocks, columnBlocks;
 };
-
-/// Splits a range of programs into runs.
-template <class Each> inline void forRuns(const Problem &p, int64_t begin, int64_t end, Each each) {
-  const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
-  while (begin < end) {
-    const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
-    Run run{column / columnBlocks, column % columnBlocks, rowBlock, 1, 1};
-    int64_t &count = rowBlocks == 1 ? run.columnBlocks : run.rowBlocks;
-    count = least(end - begin, rowBlocks == 1 ? columnBlocks - run.columnBlock : rowBlocks - rowBlock);
-    each(run);
-    begin += count;
-  }
-}
 
 /// A micro-kernel (generator/MicroKernels.h has the contract).
 template <class T>
@@ -42,28 +29,25 @@ public:
     results = reinterpret_cast<T *>(scratch + kPanelBytes + kRowsOfABytes);
   }
 
-  void enter(int64_t batch) {
-    batch_ = batch;
-    a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
-    for (int64_t axis = p.batchAxes; axis-- > 0;) {
-      const int64_t at = batch % p.batchExtent[axis];
-      at_[axis] = at;
-      batch /= p.batchExtent[axis];
-      a += at * p.batchA[axis], b += at * p.batchB[axis];
-      if (c) c += at * p.batchC[axis];
+  /// Splits a range of programs into runs, and calls each(run) with the operands of its batch index.
+  template <class Each> void forRuns(int64_t begin, int64_t end, Each each) {
+    const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
+    if (rowBlocks * columnBlocks == 1) { // without divisions, which small products would notice
+      enter(begin);
+      for (; begin < end; ++begin, next())
+        each(Run{begin, 0, 0, 1, 1});
+      return;
     }
-  }
-
-  /// Goes on to the next batch index, without a division.
-  void next() {
-    ++batch_;
-    for (int64_t axis = p.batchAxes; axis-- > 0;) {
-      const bool wraps = ++at_[axis] == p.batchExtent[axis];
-      const int64_t step = wraps ? 1 - p.batchExtent[axis] : 1;
-      a += step * p.batchA[axis], b += step * p.batchB[axis];
-      if (c) c += step * p.batchC[axis];
-      if (!wraps) return;
-      at_[axis] = 0;
+    while (begin < end) {
+      const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
+      Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
+      const int64_t whole =
+          rowBlock == 0 ? least((end - begin) / rowBlocks, columnBlocks - run.columnBlock) : 0;
+      run.rowBlocks = whole > 0 ? rowBlocks : least(end - begin, rowBlocks - rowBlock);
+      run.columnBlocks = most(1, whole);
+      enter(run.batch);
+      each(run);
+      begin += run.rowBlocks * run.columnBlocks;
     }
   }
 
@@ -100,6 +84,31 @@ public:
   T *panel, *rowsOfA, *results; // in scratch
 
 private:
+  void enter(int64_t batch) {
+    batch_ = batch;
+    a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
+    for (int64_t axis = p.batchAxes; axis-- > 0;) {
+      const int64_t at = batch % p.batchExtent[axis];
+      at_[axis] = at;
+      batch /= p.batchExtent[axis];
+      a += at * p.batchA[axis], b += at * p.batchB[axis];
+      if (c) c += at * p.batchC[axis];
+    }
+  }
+
+  /// Goes on to the next batch index, without a division.
+  void next() {
+    ++batch_;
+    for (int64_t axis = p.batchAxes; axis-- > 0;) {
+      const bool wraps = ++at_[axis] == p.batchExtent[axis];
+      const int64_t step = wraps ? 1 - p.batchExtent[axis] : 1;
+      a += step * p.batchA[axis], b += step * p.batchB[axis];
+      if (c) c += step * p.batchC[axis];
+      if (!wraps) return;
+      at_[axis] = 0;
+    }
+  }
+
   uint8_t *epilogueScratch_;
   int64_t batch_ = 0, at_[kMostBatchAxes]; // the index, and along each axis
 };

@@ -23,12 +23,7 @@ extern "C" [[gnu::visibility("default")]] void body(const Problem *, int64_t, in
 extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scratch) {
   if (begin >= end) return; // extents may be 0
   Context<T, Kind::In> x(*p, scratch);
-  auto runWith = [&](auto &&body) {
-    forRuns(*p, begin, end, [&](const Run &run) {
-      x.enter(run.batch);
-      body.run(run);
-    });
-  };
+  auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
   using Dots = Dot<T, TESSERA_B, Kind::In, Kind::Widen>;
   if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));

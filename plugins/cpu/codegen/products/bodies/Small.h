@@ -41,12 +41,10 @@ public:
   }
 
   void run(int64_t begin, int64_t end) {
-    x_.enter(begin);
-    for (int64_t i = begin; i < end; ++i) {
+    x_.forRuns(begin, end, [&](const Run &) {
       product(x_.c ? x_.c : x_.results, x_.c ? p_.strideC : p_.blockColumns);
       if (!x_.c) x_.finish(0, 0, 1, x_.results);
-      x_.next();
-    }
+    });
   }
 
 private:

@@ -28,16 +28,22 @@ template <class V, class In> inline V loadAs(const In *from) {
   return v;
 }
 template <class T> inline Vector<T> load(const T *from) { return loadAs<Vector<T>>(from); }
+#ifdef __AVX512BW__
+template <int64_t Lanes> using Mask __attribute__((ext_vector_type(Lanes))) = bool;
+/// Selects the first `count` lanes, fewer than all of them.
+template <int64_t Lanes> inline Mask<Lanes> maskOfFirst(int64_t count) {
+  const uint64_t bits = (uint64_t{1} << count) - 1;
+  Mask<Lanes> mask;
+  __builtin_memcpy(&mask, &bits, sizeof mask);
+  return mask;
+}
+#endif
 /// Loads the first `count` elements of a vector, at most all of them; the others are 0.
 template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
   constexpr int64_t lanes = sizeof(V) / sizeof(In);
   if (count >= lanes) return loadAs<V>(from);
 #ifdef __AVX512BW__
-  typedef bool Mask __attribute__((ext_vector_type(lanes)));
-  const uint64_t bits = (uint64_t{1} << count) - 1;
-  Mask mask;
-  __builtin_memcpy(&mask, &bits, sizeof mask);
-  return __builtin_bit_cast(V, __builtin_masked_load(mask, from));
+  return __builtin_bit_cast(V, __builtin_masked_load(maskOfFirst<lanes>(count), from));
 #else
   V v = {};
   for (int64_t i = 0; i < count; ++i)
@@ -46,6 +52,15 @@ template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
 #endif
 }
 template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
+
+#ifdef __AVX512BW__
+/// Stores the first `count` elements, at most all of them.
+template <class T> inline void storeFirst(T *to, Vector<T> v, int64_t count) {
+  if (count >= kLanes<T>) return store(to, v);
+  using Lanes __attribute__((ext_vector_type(kLanes<T>))) = T;
+  __builtin_masked_store(maskOfFirst<kLanes<T>>(count), __builtin_bit_cast(Lanes, v), to);
+}
+#endif
 
 /// A fused multiply-add of floats; of integers, whose sums wrap, the same.
 template <class V> inline V multiplyAdd(V x, V y, V sum) {

@@ -1,5 +1,5 @@
-// `words`: products of narrow elements. Both operands are packed, a strip of B for all rows of the call and
-// rows of A for each strip, because packing forms the words that micro-kernels multiply.
+// `words`: products of narrow elements. Both operands are packed, a panel of B for all rows of the call and
+// rows of A for each panel, because packing forms the words that micro-kernels multiply.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 #include "plugins/cpu/codegen/products/bodies/Operands.h"
@@ -14,6 +14,7 @@ template <class Kind, bool TransposedA, bool TransposedB> class WordPanels {
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
   static constexpr int64_t kDepth = kPanelBytes / (kPanelColumns * int64_t(sizeof(T))); // words
+  static constexpr int64_t kMostColumns = 8 * kPanelColumns; // of a panel that is less deep
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
   static constexpr bool kHasStart = requires(Vector<T> v) { Kind::addColumns(v, v); };
@@ -23,7 +24,12 @@ public:
 
   void run(const Run &run) {
     left_ = {}, right_ = {};
-    x_.forColumnBlocks(run, [&](auto... block) { rows(block...); });
+    if (!x_.c) return x_.forColumnBlocks(run, [&](auto... block) { rows(block...); });
+    // Rows of A are packed once for as many blocks of columns as a panel holds.
+    const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
+    const int64_t c0 = run.columnBlock * p_.blockColumns;
+    rows(r0, r1, c0, least(p_.columns, c0 + run.columnBlocks * p_.blockColumns), x_.c + r0 * p_.strideC,
+         p_.strideC);
   }
 
 private:
@@ -34,8 +40,12 @@ private:
     // Blocks of k of about the same depth.
     const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
     const int64_t depth = (ceilDiv(words, parts) + 3) / 4 * 4 * Kind::kGroup;
-    for (int64_t n = c0; n < c1; n += kPanelColumns) {
-      const int64_t columns = least(kPanelColumns, c1 - n);
+    const int64_t panelColumns =
+        epilogue || c1 - c0 <= kPanelColumns
+            ? kPanelColumns
+            : least(kMostColumns, kPanelColumns * (kDepth / most(1, depth / Kind::kGroup)));
+    for (int64_t n = c0; n < c1; n += panelColumns) {
+      const int64_t columns = least(panelColumns, c1 - n);
       int64_t k = 0;
       do {
         const int64_t steps = least(depth, p_.depth - k);
@@ -150,7 +160,7 @@ private:
     }
   }
 
-  /// Rows [r0, r1) of one strip and one block of k; `c` is the element [r0, n].
+  /// Rows [r0, r1) of one panel and one block of k; `c` is the element [r0, n].
   void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t columns, T *c, int64_t strideC) {
     packA(r0, r1 - r0, k, steps);
     const int64_t words = ceilDiv(steps, Kind::kGroup), strideA = TransposedA ? pitch(r1 - r0) : words;
@@ -190,7 +200,7 @@ private:
   const MicroKernels<T> &kernels_;
   typename Kind::Left left_; // what the packers have seen
   typename Kind::Right right_;
-  T start_[kHasStart ? kPanelColumns : 1] = {}; // sums begin with it
+  T start_[kHasStart ? kMostColumns : 1]; // sums begin with it; packing B fills it in
 };
 
 } // namespace

@@ -300,6 +300,10 @@ std::vector<Case> edges() {
       cases.push_back({rows, n, depth, 1, n % 3, 2, 2});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
+  for (int64_t n = 2; n <= 6; ++n) // so many that a table for tiny ones pays, up to one past its extents
+    cases.push_back({n, n, n, 0, 0, 0, 200});
+  cases.push_back({3, 5, 4, 0, 0, 0, 200}), cases.push_back({3, 5, 4, 1, 0, 1, 200});
+  cases.push_back({2003, 3, 3}), cases.push_back({2003, 2, 5}), cases.push_back({2003, 4, 4, 0, 0, 0, 2});
   for (int64_t rows = 1; rows <= 34; ++rows) // every height of a micro-kernel, of one to four vectors
     cases.push_back({rows, 5 + rows * 11 % 60, 7, 1, 2, 3, 3});
   return cases;
