@@ -69,6 +69,12 @@ def slices():
     yield case("slice/pairs", {"x": (("M", 2), "f32")}, "ts.stack([x[:, 0] - x[:, 1], x[:, 0] + x[:, 1]], axis=-1)[:, ::-1]",
                lambda x: np.stack([x[:, 0] + x[:, 1], x[:, 0] - x[:, 1]], -1), SIZES, tolerance={"ulps": 1})
 
+    yield case("slice/columns", {"x": (("M", 3), "f32"), "c": (("M",), "f32")}, "ts.stack([x[:, 0] * c, ts.where(x[:, 1] > c, x[:, 2], 1.0)], axis=1)",
+               lambda x, c: np.stack([x[:, 0] * c, np.where(x[:, 1] > c, x[:, 2], 1.0)], 1), SIZES + EMPTY[:1], tolerance={"ulps": 1})
+    yield case("slice/middle", {"x": (("B", 2, "N"), "f32"), "c": (("N",), "f32"), "d": (("B", 1), "f32")}, "x[:, 0] * c + x[:, 1] * d",
+               lambda x, c, d: x[:, 0] * c + x[:, 1] * d, SIZES + EMPTY[1:], tolerance=close("f32"))
+    yield case("slice/past-empty", params, "x[:, :, 1::2] + x[:, :, 1::2]", lambda x: x[:, :, 1::2] * 2, SIZES + EMPTY, tolerance={"ulps": 1})
+
 
 # ---- parts of a last axis ----
 

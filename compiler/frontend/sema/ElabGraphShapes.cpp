@@ -268,15 +268,16 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
                                                              : bound(item.items[1].get(), extent, extent);
       if (!lo || !hi) return Value::error();
       std::optional<DimExpr> span = isBack ? subtract(*lo, *hi) : subtract(*hi, *lo);
-      std::optional<DimExpr> count = span ? add(*span, DimExpr(std::abs(*step) - 1)) : span;
+      std::optional<DimExpr> reach = span ? add(*span, DimExpr(std::abs(*step) - 1)) : span, count = reach;
       if (count) count = apply("floordiv", *count, DimExpr(std::abs(*step)));
-      // Forwards: 0 <= lo <= hi <= extent. Backwards: -1 <= hi <= lo < extent.
+      // Forwards: 0 <= lo, hi <= extent. Backwards: -1 <= hi, lo < extent. A slice without elements may begin
+      // less than a step past its end: x[1::2] of 2*D elements has D, also if D is 0.
       std::optional<DimExpr> below = isBack ? add(*hi, DimExpr(1)) : lo,
                              above = subtract(extent, isBack ? *lo : *hi);
       if (isBack && above) above = subtract(*above, 1);
-      if (!count || !below || !above)
+      if (!count || !below || !above || !reach)
         return fail(Code::E_SLICE, item.loc, "these bounds are too long expressions");
-      for (const DimExpr &distance : {*below, *span, *above})
+      for (const DimExpr &distance : {*below, *reach, *above})
         if (!graphRequire(distance, Code::E_SLICE,
                           lo->text() + ":" + hi->text() + ":" + std::to_string(*step) +
                               " is outside a dim of " + extent.text() + " of " + graphName(v),
