@@ -33,6 +33,7 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // that need separate memory.
   pm.addNestedPass<graph::FuncOp>(createScheduleSplitReductions({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
+  pm.addNestedPass<graph::FuncOp>(createGraphSinkReshapes());
   pm.addPass(createTileSimplify());
   pm.addNestedPass<schedule::KernelOp>(createGraphSinkIndexCasts());
   pm.addPass(createCSEPass());

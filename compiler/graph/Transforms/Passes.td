@@ -22,6 +22,14 @@ def GraphDecompose : Pass<"graph-decompose", "::tessera::graph::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def GraphSinkReshapes : Pass<"graph-sink-reshapes", "::tessera::graph::FuncOp"> {
+  let summary = "Elementwise operations come before the reshapes that drop axes of one element";
+  let description = [{
+    A reshape ends a group, and a column of a matrix is a slice and a reshape. What is computed from columns becomes one
+    group if the reshapes come last. A reshape of a reshape becomes one.
+  }];
+}
+
 def GraphOwnStorage : Pass<"graph-own-storage", "::tessera::graph::FuncOp"> {
   let summary = "Copies a tensor where two values would need its memory";
   let description = [{
