@@ -9,11 +9,12 @@
 //
 // An operation joins the latest group that computes one of its operands, if that group's space accepts it
 // (GroupSpace) and everything else it reads has been computed before that group. Each group is therefore at
-// the point where its last input is known. An operation that only reductions read joins them rather than a
-// product's epilogue, which would have to store it. A cast to a wider type and a slice are computed in each
-// group that reads them: loading the narrow or larger tensor is cheaper than storing and loading another one.
-// Then elementwise groups of whole tensors are collapsed to one axis, and the target proposes variants of
-// each group but the products whose tile the program requests (@ts.op.specialize).
+// the point where its last input is known. Elementwise groups that it joins to one are merged. An operation
+// that only reductions read joins them rather than a product's epilogue, which would have to store it. A cast
+// to a wider type and a slice are computed in each group that reads them: loading the narrow or larger tensor
+// is cheaper than storing and loading another one. Then elementwise groups of whole tensors are collapsed to
+// one axis, and the target proposes variants of each group but the products whose tile the program requests
+// (@ts.op.specialize).
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
 #include "compiler/schedule/Transforms/MissingExpressions.h"
@@ -219,8 +220,41 @@ private:
     if (!node.isGroup || isLibraryCall(node) || node.ops.size() >= kMaxOperations) return false;
     if (node.space.kind() == GroupKind::Matmul && isForReductions(op)) return false;
     if (add(node, op)) return false;
-    nodeOf_[op->getResult(0)] = *latest;
+    for (Operation *added : node.ops) // also the copies of what it reads
+      nodeOf_[added->getResult(0)] = *latest;
+    for (Value operand : op->getOperands())
+      if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && it->second != *latest)
+        merge(it->second, *latest);
     return true;
+  }
+
+  /// Computes an elementwise group in a later one of the same extents that reads it: in a * b + c * d both
+  /// products begin a group. Nothing between the two may read the first or write to what it reads.
+  void merge(size_t first, size_t second) {
+    Node &from = nodes_[first], &to = nodes_[second];
+    auto isElementwise = [](Operation *op) { return isElementwiseOp(op) || isa<graph::SliceOp>(op); };
+    if (!from.isGroup || from.ops.size() + to.ops.size() > kMaxOperations) return;
+    for (const Node *node : {&from, &to})
+      if (node->space.kind() != GroupKind::Map || !llvm::all_of(node->ops, isElementwise)) return;
+    if (from.space.space().getDims() != to.space.space().getDims()) return;
+    for (Operation *op : from.ops) {
+      for (Value operand : op->getOperands())
+        if (isa<graph::TensorType>(operand.getType()) && overwrittenBy_.contains(graph::storageOf(operand)))
+          return;
+      for (Operation *user : op->getUsers()) {
+        if (user->getNumResults() == 0) continue; // the function's return
+        auto it = nodeOf_.find(user->getResult(0));
+        if (it != nodeOf_.end() && it->second > first && it->second < second) return;
+      }
+    }
+    GroupSpace space = from.space;
+    for (Operation *op : to.ops)
+      if (space.add(op)) return;
+    to.space = std::move(space);
+    to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
+    for (Operation *op : from.ops)
+      nodeOf_[op->getResult(0)] = second;
+    from.ops.clear(); // and no longer creates a group
   }
 
   /// Returns the choice for the operation that a group begins with; "" if there is none.

@@ -296,3 +296,41 @@ graph.func @twoOrders(%x: !graph.tensor<["A", "A", "A"], f32>) -> !graph.tensor<
   %1 = graph.binary add %0, %x : (!graph.tensor<["A", "A", "A"], f32>, !graph.tensor<["A", "A", "A"], f32>) -> !graph.tensor<["A", "A", "A"], f32>
   graph.return %1 : !graph.tensor<["A", "A", "A"], f32>
 }
+
+// Each product begins a group; what reads both makes them one.
+// CHECK-LABEL: graph.func @merged
+// CHECK: schedule.group map
+// CHECK-COUNT-2: graph.binary mul
+// CHECK: graph.binary add
+// CHECK: schedule.yield
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+// NONE-LABEL: graph.func @merged
+// NONE-COUNT-3: schedule.group
+graph.func @merged(%a: !mn, %b: !mn, %c: !mn, %d: !mn) -> !mn attributes {} {
+  %0 = graph.binary mul %a, %b : (!mn, !mn) -> !mn
+  %1 = graph.binary mul %c, %d : (!mn, !mn) -> !mn
+  %2 = graph.binary add %0, %1 : (!mn, !mn) -> !mn
+  graph.return %2 : !mn
+}
+
+// The product, which is computed between them, reads the first. A row is computed once, not for every row.
+// CHECK-LABEL: graph.func @apart
+// CHECK: schedule.group map
+// CHECK: schedule.group matmul
+// CHECK: schedule.group map
+// CHECK-LABEL: graph.func @rows
+// CHECK-COUNT-2: schedule.group map
+graph.func @apart(%a: !mn, %b: !mn, %w: !graph.tensor<["N", "N"], f32>) -> (!mn, !mn) attributes {} {
+  %0 = graph.binary mul %a, %b : (!mn, !mn) -> !mn
+  %1 = graph.matmul %0, %w : (!mn, !graph.tensor<["N", "N"], f32>) -> !mn
+  %2 = graph.binary sub %a, %b : (!mn, !mn) -> !mn
+  %3 = graph.binary add %0, %2 : (!mn, !mn) -> !mn
+  graph.return %1, %3 : !mn, !mn
+}
+graph.func @rows(%a: !mn, %b: !mn, %r: !graph.tensor<["N"], f32>) -> !mn attributes {} {
+  %0 = graph.unary exp %r : (!graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+  %1 = graph.binary mul %a, %b : (!mn, !mn) -> !mn
+  %2 = graph.binary add %1, %0 : (!mn, !graph.tensor<["N"], f32>) -> !mn
+  graph.return %2 : !mn
+}
