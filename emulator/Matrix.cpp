@@ -130,6 +130,13 @@ Position wmmaA(int i, int lane) { return {lane % 16, i}; }
 Position wmmaB(int i, int lane) { return {i, lane % 16}; }
 Position wmmaC(int i, int lane) { return {2 * i + lane / 16, lane % 16}; }
 
+// OpenCL extension cl_intel_subgroup_matrix_multiply_accumulate: element i of B and of C is of row i, and of
+// the lane's column. Of A, element i is of row i: one value of 16 bits or two of 8 in sub-groups of 16 lanes,
+// two or four in those of 8.
+Position dpasRows(int i, int lane) { return {i, lane}; }
+Position dpasA2(int i, int lane) { return {i / 2, 2 * lane + i % 2}; }
+Position dpasA4(int i, int lane) { return {i / 4, 4 * lane + i % 4}; }
+
 const Instruction &instructionOf(MatrixInstruction which) {
   using enum Sum;
   static constexpr Format i8 = kPlain<int8_t>, u8 = kPlain<uint8_t>, f64 = kPlain<double>;
@@ -159,6 +166,14 @@ const Instruction &instructionOf(MatrixInstruction which) {
       {16, 16, 16, 32, kF16, F32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
       {16, 16, 16, 32, i8, I32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
       {16, 16, 16, 32, u8, I32, wmmaA, wmmaB, wmmaC, /*copies=*/2},
+      {8, 16, 16, 16, kBf16, F32, dpasRows, dpasRows, dpasRows},
+      {8, 16, 16, 16, kF16, F32, dpasRows, dpasRows, dpasRows},
+      {8, 16, 32, 16, i8, I32, dpasA2, dpasRows, dpasRows},
+      {8, 16, 32, 16, u8, I32, dpasA2, dpasRows, dpasRows},
+      {8, 8, 16, 8, kBf16, F32, dpasA2, dpasRows, dpasRows},
+      {8, 8, 16, 8, kF16, F32, dpasA2, dpasRows, dpasRows},
+      {8, 8, 32, 8, i8, I32, dpasA4, dpasRows, dpasRows},
+      {8, 8, 32, 8, u8, I32, dpasA4, dpasRows, dpasRows},
   };
   static_assert(std::size(kAll) == static_cast<size_t>(MatrixInstruction::Wgmma64xNx16Bf16));
   return kAll[static_cast<size_t>(which)];

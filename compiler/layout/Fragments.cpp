@@ -50,13 +50,13 @@ constexpr Fragment kFragments[] = {
     {"mfma.16x16x32", 16, 16, 32, "fp8_e4m3 fp8_e5m2", "f32", "k1 k2 k4 | m1 m2 m4 m8 k8 k16",
      "k1 k2 k4 | n1 n2 n4 n8 k8 k16", "m1 m2 | n1 n2 n4 n8 m4 m8",
      "gfx942: operands are of the FNUZ kind, to which they are converted"},
-    {"mfma.32x32x8.i8", 32, 32, 8, "i8", "i32", "k1 k2 | m1 m2 m4 m8 m16 k4", "k1 k2 | n1 n2 n4 n8 n16 k4",
+    {"mfma.32x32x8.i8", 32, 32, 8, "i8 u8", "i32", "k1 k2 | m1 m2 m4 m8 m16 k4", "k1 k2 | n1 n2 n4 n8 n16 k4",
      "m1 m2 m8 m16 | n1 n2 n4 n8 n16 m4"},
-    {"mfma.16x16x16.i8", 16, 16, 16, "i8", "i32", "k1 k2 | m1 m2 m4 m8 k4 k8", "k1 k2 | n1 n2 n4 n8 k4 k8",
+    {"mfma.16x16x16.i8", 16, 16, 16, "i8 u8", "i32", "k1 k2 | m1 m2 m4 m8 k4 k8", "k1 k2 | n1 n2 n4 n8 k4 k8",
      "m1 m2 | n1 n2 n4 n8 m4 m8"},
-    {"mfma.32x32x16.i8", 32, 32, 16, "i8", "i32", "k1 k2 k4 | m1 m2 m4 m8 m16 k8",
+    {"mfma.32x32x16.i8", 32, 32, 16, "i8 u8", "i32", "k1 k2 k4 | m1 m2 m4 m8 m16 k8",
      "k1 k2 k4 | n1 n2 n4 n8 n16 k8", "m1 m2 m8 m16 | n1 n2 n4 n8 n16 m4"},
-    {"mfma.16x16x32.i8", 16, 16, 32, "i8", "i32", "k1 k2 k4 | m1 m2 m4 m8 k8 k16",
+    {"mfma.16x16x32.i8", 16, 16, 32, "i8 u8", "i32", "k1 k2 k4 | m1 m2 m4 m8 k8 k16",
      "k1 k2 k4 | n1 n2 n4 n8 k8 k16", "m1 m2 | n1 n2 n4 n8 m4 m8"},
     {"mfma.16x16x4", 16, 16, 4, "f64", "f64", "| m1 m2 m4 m8 k1 k2", "| n1 n2 n4 n8 k1 k2",
      "m4 m8 | n1 n2 n4 n8 m1 m2"},
@@ -65,6 +65,10 @@ constexpr Fragment kFragments[] = {
      "m1 m2 m4 | n1 n2 n4 n8", "16 lanes; two rows of B share a word"},
     {"dpas.8x8x16", 8, 8, 16, "f16 bf16", "f32", "k1 m1 m2 m4 | k2 k4 k8", "k1 k2 k4 k8 | n1 n2 n4",
      "m1 m2 m4 | n1 n2 n4", "8 lanes; two rows of B share a word"},
+    {"dpas.8x16x32", 8, 16, 32, "i8 u8", "i32", "k1 m1 m2 m4 | k2 k4 k8 k16", "k1 k2 k4 k8 k16 | n1 n2 n4 n8",
+     "m1 m2 m4 | n1 n2 n4 n8", "16 lanes; four rows of B share a word"},
+    {"dpas.8x8x32", 8, 8, 32, "i8 u8", "i32", "k1 k2 m1 m2 m4 | k4 k8 k16", "k1 k2 k4 k8 k16 | n1 n2 n4",
+     "m1 m2 m4 | n1 n2 n4", "8 lanes; four rows of B share a word"},
 };
 
 constexpr std::array<char, 2> axesOf(Operand operand) {

@@ -17,6 +17,7 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   decide.pipelines = target.pipelines;
   decide.warps = target.warps;
   decide.mostWarps = target.mostWarps;
+  decide.lanes = target.warpSize;
   for (const MatrixProduct &product : target.matrixInstructions)
     forEachWord(product.dtypes, [&](std::string_view dtype) {
       decide.factors.push_back(std::string(dtype));

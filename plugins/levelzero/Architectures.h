@@ -5,25 +5,28 @@
 namespace tessera::levelzero {
 
 /// What all of them have in common.
-constexpr GpuArchitecture xe(std::string_view name, int64_t sharedKiB) {
+constexpr GpuArchitecture xe(std::string_view name, int64_t sharedKiB, int64_t lanes,
+                             std::array<MatrixProduct, 8> products) {
   return {.name = name,
           .features = "",
           .threads = 256,
-          .warpSize = 32,
+          .warpSize = lanes, // that DPAS needs, and that a register has of 32 bits
           .staticShared = sharedKiB << 10,
           .maxShared = sharedKiB << 10,
           .groupSync = "workgroup",
           .deviceSync = "device",
-          .floatAtomicAdd = false};
+          .floatAtomicAdd = false,
+          .products = products};
 }
 
 constexpr GpuArchitecture alchemist() {
-  GpuArchitecture row = xe("acm-g10", 64);
+  GpuArchitecture row = xe("acm-g10", 64, 8, {{{"dpas.8x8x16", "f16 bf16"}, {"dpas.8x8x32", "i8 u8"}}});
   row.dtypes = "f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 " // no f64
                "i64 i32 i16 i8 u64 u32 u16 u8 bool";
   return row;
 }
 
-constexpr GpuArchitecture kArchitectures[] = {xe("pvc", 128), alchemist()};
+constexpr GpuArchitecture kArchitectures[] = {
+    xe("pvc", 128, 16, {{{"dpas.8x16x16", "f16 bf16"}, {"dpas.8x16x32", "i8 u8"}}}), alchemist()};
 
 } // namespace tessera::levelzero

@@ -134,6 +134,44 @@ inline At wmmaC(int i, int lane) {
                  [](int row, int column) { return std::pair(column + 16 * (row % 2), row / 2); });
 }
 
+// cl_intel_subgroup_matrix_multiply_accumulate: A[i][k] is in lane k, element i; of sub-groups of 8 lanes,
+// and of elements of 8 bits, two are in lane k / 2; of both, four in lane k / 4. B[k][j] is in lane j,
+// element k, and D[i][j] in lane j, element i.
+inline At dpasA(int i, int lane) {
+  return inverse(8, 16, i, lane, [](int row, int k) { return std::pair(k, row); });
+}
+inline At dpasA2(int i, int lane) {
+  return inverse(8, 32, i, lane, [](int row, int k) { return std::pair(k / 2, 2 * row + k % 2); });
+}
+inline At dpasA4(int i, int lane) {
+  return inverse(8, 32, i, lane, [](int row, int k) { return std::pair(k / 4, 4 * row + k % 4); });
+}
+inline At dpasBC(int i, int lane) { return {i, lane}; }
+
+#define DPAS(name, words, sums)                                                                              \
+  "%d = llvm.call spir_funccc @" name "(%a0, %b0, %c0) : (" words ", vector<8xi32>, vector<8x" sums          \
+  ">) -> vector<8x" sums ">"
+constexpr Product dpas(const char *name, const char *operation, DType dtype, int n, int k,
+                       At (*a)(int, int)) {
+  const bool isFloat = k == 16;
+  return {name,
+          n == 16 ? "levelzero:emulated:pvc" : "levelzero:emulated:acm-g10",
+          operation,
+          "",
+          dtype,
+          8,
+          n,
+          k,
+          n,
+          {1, n == 16 ? "vector<8xi16>" : "vector<8xi32>"},
+          {1, "vector<8xi32>"},
+          {1, isFloat ? "vector<8xf32>" : "vector<8xi32>"},
+          a,
+          dpasBC,
+          dpasBC,
+          1,
+          isFloat ? DType::F32 : DType::I32};
+}
 #define MFMA(name, factor, sums)                                                                             \
   "%z = llvm.mlir.constant(0 : i32) : i32\n%d = rocdl.mfma.f32." name " %a0, %b0, %c0, %z, %z, %z : ("       \
   "vector<4x" factor ">, vector<4x" factor ">, vector<" sums "xf32>, i32, i32, i32) -> vector<" sums "xf32>"
@@ -544,6 +582,29 @@ inline const Product kProducts[] = {
      mfmaF64C,
      1,
      DType::F64},
+    dpas("dpas_8x16x16_bf16",
+         DPAS("_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_sDv8_iDv8_f", "vector<8xi16>", "f32"),
+         DType::BF16, 16, 16, dpasA),
+    dpas("dpas_8x16x16_f16",
+         DPAS("_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_sDv8_iDv8_f", "vector<8xi16>", "f32"),
+         DType::F16, 16, 16, dpasA),
+    dpas("dpas_8x16x32_i8",
+         DPAS("_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_sDv8_iS0_", "vector<8xi16>", "i32"), DType::I8, 16,
+         32, dpasA2),
+    dpas("dpas_8x16x32_u8",
+         DPAS("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_tDv8_jDv8_i", "vector<8xi16>", "i32"), DType::U8,
+         16, 32, dpasA2),
+    dpas("dpas_8x8x16_bf16",
+         DPAS("_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_iS_Dv8_f", "vector<8xi32>", "f32"),
+         DType::BF16, 8, 16, dpasA2),
+    dpas("dpas_8x8x16_f16",
+         DPAS("_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f", "vector<8xi32>", "f32"), DType::F16,
+         8, 16, dpasA2),
+    dpas("dpas_8x8x32_i8", DPAS("_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_", "vector<8xi32>", "i32"),
+         DType::I8, 8, 32, dpasA4),
+    dpas("dpas_8x8x32_u8",
+         DPAS("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i", "vector<8xi32>", "i32"), DType::U8, 8,
+         32, dpasA4),
 };
 
 } // namespace tessera::emulation

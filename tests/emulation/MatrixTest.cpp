@@ -27,11 +27,17 @@ namespace {
 std::vector<uint32_t> run(const std::string &backend, int lanes, const std::string &body,
                           std::vector<uint32_t> words, std::string *error = nullptr) {
   const bool isPtx = backend.starts_with("ptx");
+  std::string declaration; // of the built-in function that the body calls
+  if (const size_t call = body.find("llvm.call spir_funccc"); call != body.npos) {
+    const size_t name = body.find('@', call), types = body.find(" : ", name) + 3;
+    declaration = "llvm.func spir_funccc " + body.substr(name, body.find('(', name) - name) +
+                  body.substr(types, body.find('\n', types) - types) + "\n";
+  }
   const std::string program =
       std::string("target.module @image attributes {cpu = \"\", triple = \"\"} {\n"
                   "llvm.mlir.global internal @shared() {addr_space = 3 : i32, alignment = 128 : i64} : "
-                  "!llvm.array<2048 x i8>\n"
-                  "llvm.func @tsr_kernel_k(%x: !llvm.ptr<1>, %n: i64) {\n") +
+                  "!llvm.array<2048 x i8>\n") +
+      declaration + std::string("llvm.func @tsr_kernel_k(%x: !llvm.ptr<1>, %n: i64) {\n") +
       "%lane = " + (isPtx ? "nvvm.read.ptx.sreg.tid.x" : "rocdl.workitem.id.x") + " : i32\n" +
       "%s = llvm.mlir.addressof @shared : !llvm.ptr<3>\n" + body +
       "llvm.return\n}\n"

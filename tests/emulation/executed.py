@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEVICES = ("ptx:sm_75", "ptx:sm_80", "ptx:sm_86", "ptx:sm_89", "ptx:sm_90", "ptx:sm_90a", "ptx:sm_100a", "ptx:sm_120", "rocm:gfx90a",
            "rocm:gfx942", "rocm:gfx1100", "levelzero:pvc", "levelzero:acm-g10")
 SOME = ("ptx:sm_80", "ptx:sm_90a", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100", "levelzero:pvc")
-WITHOUT = {("bf16", "ptx:sm_75"), ("bf16", "levelzero:pvc"), ("bf16", "levelzero:acm-g10")}  # no instruction for the dtype
+WITHOUT = {("bf16", "ptx:sm_75")}  # no instruction for the dtype
 LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instructions \((?P<products>\d+) multiply-adds\)"
                   r" and (?P<others>\d+) other fused multiply-adds(?:, and loaded (?P<loads>\d+) matrices with (?P<conflicts>\d+) bank conflicts)?"
                   r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"

@@ -28,7 +28,8 @@ KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 # By device: the instructions that gemm executes for 128 x 128 x 96 multiply-adds.
 INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16), "rocm:emulated:gfx90a": 128 * 128 * 96 // (32 * 32 * 8),
-                "rocm:emulated:gfx942": 128 * 128 * 96 // (32 * 32 * 8), "rocm:emulated:gfx1100": 128 * 128 * 96 // (16 * 16 * 16)}
+                "rocm:emulated:gfx942": 128 * 128 * 96 // (32 * 32 * 8), "rocm:emulated:gfx1100": 128 * 128 * 96 // (16 * 16 * 16),
+                "levelzero:emulated:pvc": 128 * 128 * 96 // (8 * 16 * 16), "levelzero:emulated:acm-g10": 128 * 128 * 96 // (8 * 8 * 16)}
 TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
 
 TSR = None
@@ -132,6 +133,11 @@ class Gpu(unittest.TestCase):
             self.assertIn(instruction, text)
             self.assertNotRegex(text, r"\bv_(fma|fmac|mad|mac)_f32\b", f"{target}: a product by multiply-adds")
             self.assertRegex(text, r"\.vgpr_spill_count: +0\b")
+        for target, left, lanes in (("levelzero:pvc", "Dv8_sDv8_i", 16), ("levelzero:acm-g10", "Dv8_iS_", 8)):
+            text = self.compile(gemm, "gemm", target, "asm").read_text()
+            self.assertIn(f'LinkageAttributes "_Z40intel_sub_group_bf16_bf16_matrix_mad_k16{left}Dv8_f" Import', text)
+            self.assertRegex(text, rf"OpExecutionMode %\d+ SubgroupSize {lanes}\b")
+            self.assertNotRegex(text, r"\bfma\b", f"{target}: a product by multiply-adds")
 
     def test_matrix_instructions_execute_whole_products(self):
         """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""

@@ -55,6 +55,22 @@ std::optional<MatrixInstruction> instructionOfRocm(StringRef name) {
       .Default(std::nullopt);
 }
 
+/// Intel's built-in products. The types of the left operand tell those of sub-groups of 16 and of 8 lanes
+/// apart: a row is words of 16 or of 32 bits.
+std::optional<MatrixInstruction> instructionOfIntel(StringRef name) {
+  using I = MatrixInstruction;
+  return llvm::StringSwitch<std::optional<I>>(name)
+      .Case("_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_sDv8_iDv8_f", I::Dpas8x16x16Bf16)
+      .Case("_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_sDv8_iDv8_f", I::Dpas8x16x16F16)
+      .Case("_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_sDv8_iS0_", I::Dpas8x16x32I8)
+      .Case("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_tDv8_jDv8_i", I::Dpas8x16x32U8)
+      .Case("_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_iS_Dv8_f", I::Dpas8x8x16Bf16)
+      .Case("_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f", I::Dpas8x8x16F16)
+      .Case("_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_", I::Dpas8x8x32I8)
+      .Case("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i", I::Dpas8x8x32U8)
+      .Default(std::nullopt);
+}
+
 class Rewriter {
 public:
   Rewriter(ImplicitLocOpBuilder &b, Operation *op, EmitCall call, llvm::function_ref<Value()> site)
@@ -414,6 +430,10 @@ private:
       return replace(call_("tsr_emu_coordinate", i32(), which, true));
     }
     if (name == "_Z7barrierj") return blockBarrier();
+    if (auto instruction = instructionOfIntel(name)) {
+      auto operands = call.getArgOperands();
+      return multiply(*instruction, operands[0], operands[1], operands[2]);
+    }
     if (StringRef rest = name; rest.consume_front("_Z27intel_sub_group_shuffle_xor") && rest.size() == 2)
       return exchange(call.getArgOperands()[0], call.getArgOperands()[1], true);
     if (StringRef rest = name; rest.consume_front("_Z23intel_sub_group_shuffle") && rest.size() == 2)

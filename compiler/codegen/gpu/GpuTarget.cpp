@@ -85,7 +85,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     if (isCopiedAhead)
       return {codegen::coverExtent(request.rows, 64, 128), codegen::coverExtent(request.columns, 64, 128),
               64 / info(*request.product).storageBytes};
-    return {64, 64, 16}; // operands and accumulator within 48 KiB of shared memory
+    // Operands and accumulator within 48 KiB of shared memory; a row of bytes as deep as an instruction.
+    return {64, 64, request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:
     if (isCopiedAhead) return {64, 64};
     return {32, 32};

@@ -106,6 +106,12 @@ const std::map<std::string, Formula> &formulas() {
       {"dpas.8x8x16 A", [](int i, int l, int) { return At{i / 2, 2 * l + i % 2}; }},
       {"dpas.8x8x16 B", rowOfLane16},
       {"dpas.8x8x16 C", rowOfLane16},
+      {"dpas.8x16x32 A", [](int i, int l, int) { return At{i / 2, 2 * l + i % 2}; }},
+      {"dpas.8x16x32 B", rowOfLane16},
+      {"dpas.8x16x32 C", rowOfLane16},
+      {"dpas.8x8x32 A", [](int i, int l, int) { return At{i / 4, 4 * l + i % 4}; }},
+      {"dpas.8x8x32 B", rowOfLane16},
+      {"dpas.8x8x32 C", rowOfLane16},
   };
   return all;
 }

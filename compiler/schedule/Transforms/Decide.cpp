@@ -30,7 +30,7 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   }
 
 private:
-  static constexpr int64_t kSumsOfWarp = 1024; // 32 of each lane of 32
+  static constexpr int64_t kSumsOfLane = 32, kMostSumsOfWarp = 1024;
 
   /// The program's request, if a block may have as many; else as many warps as have enough sums each of the
   /// smallest product.
@@ -63,7 +63,8 @@ private:
       sums = std::min(sums.value_or(type.getNumElements()), type.getNumElements());
     });
     if (!sums) return;
-    int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / kSumsOfWarp)), 4, warps);
+    const int64_t sumsOfWarp = std::min(kSumsOfLane * lanes, kMostSumsOfWarp);
+    int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / sumsOfWarp)), 4, warps);
     if (number < warps) kernel.setWarps(number);
   }
 

@@ -70,6 +70,7 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
            "the target pipelines loops, and chooses `schedule.stages` of those that leave it open">,
     Option<"warps", "warps", "int64_t", "0", "of a program of the target by default; 0: a program has one thread">,
     Option<"mostWarps", "most-warps", "int64_t", "0", "that a program may have">,
+    Option<"lanes", "lanes", "int64_t", "32", "of a warp of the target">,
     ListOption<"factors", "factors", "std::string", "dtypes that matrix instructions multiply">,
   ];
 }

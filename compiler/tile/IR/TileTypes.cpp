@@ -155,9 +155,9 @@ LogicalResult FragmentAttr::verify(llvm::function_ref<InFlightDiagnostic()> emit
   if (m != row->m || n % row->n || (n != row->n && row->warps() == 1) || k != row->k)
     return emitError() << instruction << " computes " << row->m << "x" << row->n << "x" << row->k << ", not "
                        << m << "x" << n << "x" << k;
-  auto isCount = [](int64_t count) { return count > 0 && count <= 32 && llvm::isPowerOf2_64(count); };
+  auto isCount = [](int64_t count) { return count > 0 && count <= 128 && llvm::isPowerOf2_64(count); };
   if (warps.size() != 2 || !llvm::all_of(warps, isCount))
-    return emitError() << "warps are two powers of two up to 32, along rows and columns";
+    return emitError() << "warps are two powers of two up to 128, along rows and columns";
   if (warps[0] % row->warps())
     return emitError() << instruction << " is executed by " << row->warps() << " warps along the rows, not "
                        << warps[0];

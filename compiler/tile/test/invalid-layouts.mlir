@@ -36,7 +36,7 @@ func.func private @f() attributes {f = #tile.fragment<16x16x16, "mma.m16n8k16", 
 
 // -----
 
-// expected-error @+1 {{warps are two powers of two up to 32, along rows and columns}}
+// expected-error @+1 {{warps are two powers of two up to 128, along rows and columns}}
 func.func private @f() attributes {f = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [3, 1]>}
 
 // -----

@@ -2,9 +2,12 @@
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "compiler/codegen/gpu/Vendor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "plugins/levelzero/Architectures.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstddef>
 #include <cstring>
@@ -25,6 +28,23 @@ constexpr StringLiteral kGroupId = "_Z12get_group_idj";
 constexpr StringLiteral kGroupCount = "_Z14get_num_groupsj";
 constexpr StringLiteral kBarrier = "_Z7barrierj";
 constexpr int32_t kLocalAndGlobalFence = 3;
+/// (i32 word, i32 lane) -> i32, which LLVM makes an instruction of the extension SPV_INTEL_subgroups.
+constexpr StringLiteral kShuffle = "_Z23intel_sub_group_shuffleij";
+
+/// A product of the OpenCL extension cl_intel_subgroup_matrix_multiply_accumulate, by what it multiplies.
+struct Dpas {
+  StringLiteral instruction, dtype, name;
+};
+constexpr Dpas kDpas[] = {
+    {"dpas.8x16x16", "bf16", "_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_sDv8_iDv8_f"},
+    {"dpas.8x16x16", "f16", "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_sDv8_iDv8_f"},
+    {"dpas.8x16x32", "i8", "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_sDv8_iS0_"},
+    {"dpas.8x16x32", "u8", "_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_tDv8_jDv8_i"},
+    {"dpas.8x8x16", "bf16", "_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_iS_Dv8_f"},
+    {"dpas.8x8x16", "f16", "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f"},
+    {"dpas.8x8x32", "i8", "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_"},
+    {"dpas.8x8x32", "u8", "_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i"},
+};
 
 /// LLVM's transformations of loops (closed forms of sums, strength reduction) compute with integers of any
 /// width, which its SPIR-V generator widens to the next of SPIR-V's without masking them: an i5 becomes an
@@ -36,35 +56,70 @@ constexpr StringLiteral kPasses = "cgscc(inline),function(sroa<modify-cfg>,early
                                   "loop(loop-unroll-full),sroa<modify-cfg>,instcombine<no-verify-fixpoint>,"
                                   "gvn,sccp,adce,simplifycfg,instcombine<no-verify-fixpoint>),globaldce";
 
+/// Shuffles are an extension, which LLVM emits only if this option of the process names it.
+void allowExtensions() {
+  llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("spirv-ext");
+  if (!option || option->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroups"))
+    llvm::report_fatal_error("LLVM has no SPV_INTEL_subgroups");
+}
+
 constexpr auto initializeOnce =
     emit::initializeTarget<LLVMInitializeSPIRVTargetInfo, LLVMInitializeSPIRVTarget,
-                           LLVMInitializeSPIRVTargetMC, LLVMInitializeSPIRVAsmPrinter>;
+                           LLVMInitializeSPIRVTargetMC, LLVMInitializeSPIRVAsmPrinter, allowExtensions>;
 
+/// A call of anything else would stay unresolved in the driver, so it is an error.
 bool isBuiltin(std::string_view symbol) {
-  return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier}, StringRef(symbol));
+  const StringRef name(symbol);
+  return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier, kShuffle}, name) ||
+         llvm::any_of(kDpas, [&](const Dpas &row) { return row.name == name; });
 }
 
 bool hasInteger(unsigned bits) { return llvm::is_contained({1U, 8U, 16U, 32U, 64U}, bits); }
 
-/// Returns the declaration of a built-in function in the module around the insertion point.
-LLVM::LLVMFuncOp builtin(ImplicitLocOpBuilder &b, StringRef name, Type result) {
+/// Emits a call of a built-in function, which is declared in the module around the insertion point. If all
+/// lanes of a sub-group take part in it, it is `convergent`.
+LLVM::CallOp callBuiltin(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRange operands,
+                         bool isConvergent) {
   Operation *module = b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::gpu::GPUModuleOp>();
-  if (auto known = SymbolTable::lookupSymbolIn(module, name)) return cast<LLVM::LLVMFuncOp>(known);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&module->getRegion(0).front());
-  auto type = LLVM::LLVMFunctionType::get(result, {b.getI32Type()});
-  auto function =
-      LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::External, false, LLVM::CConv::SPIR_FUNC);
-  function.setNoUnwind(true);
-  function.setWillReturn(true);
-  if (name == kBarrier) {
-    function.setConvergent(true);
-  } else {
-    using Effect = LLVM::ModRefInfo;
-    function.setMemoryEffectsAttr(
-        LLVM::MemoryEffectsAttr::get(b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
+  auto function = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(module, b.getStringAttr(name));
+  if (!function) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&module->getRegion(0).front());
+    auto type = LLVM::LLVMFunctionType::get(result, SmallVector<Type>(operands.getTypes()));
+    function =
+        LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::External, false, LLVM::CConv::SPIR_FUNC);
+    function.setNoUnwind(true);
+    function.setWillReturn(true);
+    function.setConvergent(isConvergent);
+    if (name != kBarrier) {
+      using Effect = LLVM::ModRefInfo;
+      function.setMemoryEffectsAttr(
+          LLVM::MemoryEffectsAttr::get(b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
+    }
   }
-  return function;
+  auto call = LLVM::CallOp::create(b, function, operands);
+  call.setCConv(LLVM::CConv::SPIR_FUNC);
+  call.setConvergent(isConvergent);
+  return call;
+}
+
+/// The vector's elements as a vector of integers of `bits` bits. SPIR-V has vectors of 2, 3, 4, 8 and 16
+/// elements only, so that the words are made one by one.
+Value packed(ImplicitLocOpBuilder &b, Value elements, unsigned bits) {
+  auto type = cast<VectorType>(elements.getType());
+  const int64_t perWord = bits / type.getElementTypeBitWidth(), count = type.getDimSize(0) / perWord;
+  Type word = b.getIntegerType(bits);
+  auto all = VectorType::get({count}, word);
+  if (perWord == 1) return vector::BitCastOp::create(b, all, elements);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i) {
+    SmallVector<Value> parts;
+    for (int64_t j = 0; j < perWord; ++j)
+      parts.push_back(vector::ExtractOp::create(b, elements, i * perWord + j));
+    Value part = vector::FromElementsOp::create(b, VectorType::get({perWord}, type.getElementType()), parts);
+    words.push_back(LLVM::BitcastOp::create(b, word, part));
+  }
+  return vector::FromElementsOp::create(b, all, words);
 }
 
 class LevelZero final : public gpu::Vendor {
@@ -81,18 +136,38 @@ public:
 
   Value emitId(ImplicitLocOpBuilder &b, gpu::Id id, unsigned dim, int64_t) const override {
     StringRef name = id == gpu::Id::Thread ? kLocalId : id == gpu::Id::Block ? kGroupId : kGroupCount;
-    auto call = LLVM::CallOp::create(b, builtin(b, name, b.getI64Type()),
-                                     ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), dim)});
-    call.setCConv(LLVM::CConv::SPIR_FUNC);
-    return call.getResult();
+    return callBuiltin(b, name, b.getI64Type(), ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), dim)},
+                       /*isConvergent=*/false)
+        .getResult();
   }
 
   void emitBarrier(ImplicitLocOpBuilder &b) const override {
-    auto call =
-        LLVM::CallOp::create(b, builtin(b, kBarrier, LLVM::LLVMVoidType::get(b.getContext())),
-                             ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), kLocalAndGlobalFence)});
-    call.setCConv(LLVM::CConv::SPIR_FUNC);
-    call.setConvergent(true);
+    callBuiltin(b, kBarrier, LLVM::LLVMVoidType::get(b.getContext()),
+                ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), kLocalAndGlobalFence)},
+                /*isConvergent=*/true);
+  }
+
+  bool hasShuffles() const override { return true; }
+  Value emitShuffle(ImplicitLocOpBuilder &b, Value word, Value lane) const override {
+    return callBuiltin(b, kShuffle, b.getI32Type(), {word, lane}, /*isConvergent=*/true).getResult();
+  }
+
+  /// Rows of A are words of 16 bits in sub-groups of 16 lanes, of 32 bits in those of 8; two or four rows of
+  /// B share a word of 32 bits.
+  SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
+                                 Value y, ValueRange c) const override {
+    const Dpas &row = *llvm::find_if(kDpas, [&](const Dpas &d) {
+      return d.instruction == StringRef(f.name) && d.dtype == StringRef(tessera::name(dtype));
+    });
+    auto type = VectorType::get({int64_t(c.size())}, c.front().getType());
+    Value sums = vector::FromElementsOp::create(b, type, c);
+    Value result = callBuiltin(b, row.name, type, {packed(b, x, f.n == 16 ? 16 : 32), packed(b, y, 32), sums},
+                               /*isConvergent=*/true)
+                       .getResult();
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < type.getDimSize(0); ++i)
+      elements.push_back(vector::ExtractOp::create(b, result, i));
+    return elements;
   }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t,

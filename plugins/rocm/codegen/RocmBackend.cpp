@@ -58,6 +58,27 @@ Value toFnuz(ImplicitLocOpBuilder &b, Value words) {
   return arith::OrIOp::create(b, numbers, nans);
 }
 
+/// Sums + a b of u8 by instructions of i8, of which CDNA has no others: for each element,
+/// a b = (a - 128) (b - 128) - 128 (127 - a) - 128 (127 - b) + 16128. All factors are i8: a - 128 is a with
+/// its highest bit inverted, 127 - a with all others inverted.
+Value productOfU8(ImplicitLocOpBuilder &b, Value x, Value y, Value sums, int64_t depth,
+                  llvm::function_ref<Value(Value, Value, Value)> product) {
+  auto all = [&](Type type, int64_t bits) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(
+               cast<VectorType>(type),
+               llvm::APInt(cast<VectorType>(type).getElementTypeBitWidth(), bits, true, true)));
+  };
+  auto inverted = [&](Value v, int64_t bits) -> Value {
+    return arith::XOrIOp::create(b, v, all(v.getType(), bits));
+  };
+  constexpr int64_t kHighest = -128, kOthers = 127;
+  sums = arith::AddIOp::create(b, sums, all(sums.getType(), 16128 * depth));
+  sums = product(inverted(x, kOthers), all(y.getType(), -128), sums);
+  sums = product(all(x.getType(), -128), inverted(y, kOthers), sums);
+  return product(inverted(x, kHighest), inverted(y, kHighest), sums);
+}
+
 class Rocm final : public gpu::Vendor {
 public:
   StringRef name() const override { return "rocm"; }
@@ -118,15 +139,16 @@ public:
         result = isBf16 ? MFMA(mfma_f32_16x16x16bf16_1k, x, y, sums) : MFMA(mfma_f32_16x16x16f16, x, y, sums);
       else if (name == "mfma.16x16x4")
         result = MFMA(mfma_f64_16x16x4f64, single(x), single(y), sums);
-      else if (name == "mfma.32x32x8.i8")
-        result = MFMA(mfma_i32_32x32x8i8, ofInteger(x), ofInteger(y), sums);
-      else if (name == "mfma.16x16x16.i8")
-        result = MFMA(mfma_i32_16x16x16i8, ofInteger(x), ofInteger(y), sums);
-      else if (name == "mfma.32x32x16.i8")
-        result = MFMA(mfma_i32_32x32x16_i8, ofInteger(x), ofInteger(y), sums);
-      else if (name == "mfma.16x16x32.i8")
-        result = MFMA(mfma_i32_16x16x32_i8, ofInteger(x), ofInteger(y), sums);
-      else if (name == "mfma.16x16x32") {
+      else if (name.ends_with(".i8")) {
+        auto product = [&](Value left, Value right, Value added) {
+          left = ofInteger(left), right = ofInteger(right);
+          return name == "mfma.32x32x8.i8"    ? MFMA(mfma_i32_32x32x8i8, left, right, added)
+                 : name == "mfma.16x16x16.i8" ? MFMA(mfma_i32_16x16x16i8, left, right, added)
+                 : name == "mfma.32x32x16.i8" ? MFMA(mfma_i32_32x32x16_i8, left, right, added)
+                                              : MFMA(mfma_i32_16x16x32_i8, left, right, added);
+        };
+        result = dtype == DType::U8 ? productOfU8(b, x, y, sums, f.k, product) : product(x, y, sums);
+      } else if (name == "mfma.16x16x32") {
         // The same bits are half the value in FNUZ, so that a product is a quarter.
         auto fnuz = [&](Value v) { return ofInteger(toFnuz(b, words(v, b.getI32Type()))); };
         auto all = [&](float value) {

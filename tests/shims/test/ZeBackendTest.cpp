@@ -11,7 +11,7 @@ TEST_F(BackendTest, DescribesItsDevice) {
   EXPECT_EQ(info.maxSharedBytes, 128u << 10);
   for (const char *text :
        {R"("backend": "levelzero")", R"("name": "Shim 0bd5 #0")", R"("arch": "levelzero:pvc")",
-        R"("emulated": false)", R"("warp_size": 32)", R"("shared_bytes_per_block": 131072)",
+        R"("emulated": false)", R"("warp_size": 16)", R"("shared_bytes_per_block": 131072)",
         R"("memory_bytes": 8589934592)", R"("compute_units": 64)", R"("vector_bytes": 64)",
         R"("memory_flags": ["device", "pinned_host"])", R"("graphs": false)", R"("peer_access": true)",
         R"("dtypes": ["f64", )", R"("device_id": "0x0bd5"})"})
