@@ -42,6 +42,10 @@ public:
   static constexpr int kScore = 0; // by name only, until it has been tested on hardware
   static constexpr std::array kFormats = {uint32_t{TSR_IMAGE_PTX}, uint32_t{TSR_IMAGE_CUBIN}};
 
+  /// NVTX; CUDA 13 has it under another name.
+  static Driver rangeLibrary() { return Driver({"libnvToolsExt.so.1", "libnvtx3interop.so.1"}); }
+  static constexpr const char *kPushRange = "nvtxRangePushA", *kPopRange = "nvtxRangePop";
+
   GpuDevices find() { return findIn({"libcuda.so.1"}); }
   // For the base:
   Outcome device(int number, CudaDevice &out) { return call(calls_.deviceGet, &out, number); }

@@ -35,6 +35,10 @@ public:
   static constexpr int kScore = 0; // by name only, until it has been tested on hardware
   static constexpr std::array kFormats = {uint32_t{TSR_IMAGE_HSACO}};
 
+  /// roctx; rocprofv3 has one of its own.
+  static Driver rangeLibrary() { return Driver({"librocprofiler-sdk-roctx.so.1", "libroctx64.so.4"}); }
+  static constexpr const char *kPushRange = "roctxRangePushA", *kPopRange = "roctxRangePop";
+
   GpuDevices find() { return findIn({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}); }
   // For the base:
   Outcome device(int number, int &out) { return out = number, Outcome(); }

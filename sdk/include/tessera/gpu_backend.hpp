@@ -9,6 +9,7 @@
 // graphs and access to peers. plugins/ptx/runtime is an example, docs/extending/write-a-gpu-backend.md the
 // guide.
 #pragma once
+#include <tessera/gpu_ranges.hpp>
 #include <tessera/gpu_stream.hpp>
 #include <tessera/plugin.hpp>
 
@@ -98,8 +99,14 @@ public:
         .into(why);
   }
   uint32_t memoryFlags() override { return TSR_BE_MEM_PINNED_HOST | TSR_BE_MEM_PEER; }
-  void pushRange(const char *name) override { state_.activities.pushRange(name); }
-  void popRange() override { state_.activities.popRange(); }
+  void pushRange(const char *name) override {
+    VendorRanges<D>::push(name);
+    state_.activities.pushRange(name);
+  }
+  void popRange() override {
+    state_.activities.popRange();
+    VendorRanges<D>::pop();
+  }
   tsr_status_t reportActivities(ActivitySink sink, std::string &) override {
     state_.collect(); // the previous sink gets what is done
     state_.activities.setSink(std::move(sink));

@@ -61,6 +61,11 @@
 //     // if known.
 //     Outcome prepare(Context, Function, const KernelSpec &, std::optional<int> &resident);
 //
+//     // Optional, all or none: the library of the vendor's profiler, and its functions int(const char *name)
+//     // and int() that begin and end a range of the calling thread.
+//     static Driver rangeLibrary();
+//     static constexpr const char *kPushRange, *kPopRange;
+//
 //     // Optional, all or none: work between beginGraph and endGraph is recorded instead of executed. A
 //     // graph is launched by one thread at a time.
 //     Outcome beginGraph(Context, Stream);

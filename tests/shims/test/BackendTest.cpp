@@ -167,6 +167,27 @@ TEST_F(BackendTest, ReportsActivities) {
 
 // ---- Limits and failures ----
 
+/// What the vendor's profiler was told; "" if it has no ranges.
+template <class D> std::string rangesTold() {
+  if constexpr (gpu::HasVendorRanges<D>) {
+    Driver library = D::rangeLibrary();
+    const char *(*told)() = nullptr;
+    EXPECT_TRUE(library.find(told, "shimRangesTold")) << library.why();
+    return told ? told() : "";
+  }
+  return "";
+}
+
+TEST_F(BackendTest, TellsTheVendorsProfilerOfRanges) {
+  const std::string before = rangesTold<Vendor::Driver>();
+  context->pushRange("step");
+  context->pushRange("layer 1");
+  context->popRange();
+  context->popRange();
+  EXPECT_EQ(rangesTold<Vendor::Driver>(),
+            gpu::HasVendorRanges<Vendor::Driver> ? before + "step layer 1 pop pop " : "");
+}
+
 TEST_F(BackendTest, RefusesWhatTheDeviceCannotRun) {
   KernelSpec spec = axpySpec();
   spec.name = "tsr_kernel_missing";
