@@ -6,7 +6,7 @@ namespace tessera::levelzero {
 
 /// What all of them have in common.
 constexpr GpuArchitecture xe(std::string_view name, int64_t sharedKiB, int64_t lanes,
-                             std::array<MatrixProduct, 8> products) {
+                             MatrixProducts products) {
   return {.name = name,
           .features = "",
           .threads = 256,

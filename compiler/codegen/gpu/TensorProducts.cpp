@@ -42,7 +42,7 @@ void KernelLowering::allocateTensorMemory() {
   guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, thread_, i32(target_.warpSize)),
           [&] { vendor_.emitTensorAlloc(b_, place, allColumns_); });
   guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)),
-          [&] { vendor_.emitInitArrivals(b_, {commitWord(i32(0)), commitWord(i32(1))}); });
+          [&] { vendor_.emitInitArrivals(b_, {commitWord(i32(0)), commitWord(i32(1))}, {1, 1}); });
   lowerBarrier();
   tensorMemory_ = load(b_.getI32Type(), place, 0);
   OpBuilder::InsertionGuard guard(b_);

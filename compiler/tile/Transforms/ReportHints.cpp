@@ -7,6 +7,7 @@
 // last among the tile passes, because a hint of code that was removed needs no report. It changes only the
 // kernel's `fallbacks`.
 #include "compiler/layout/Products.h"
+#include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -32,6 +33,8 @@ struct ReportHints : impl::TileReportHintsBase<ReportHints> {
     if (auto stages = decisions ? decisions.getAs<IntegerAttr>("stages") : IntegerAttr();
         stages && stages.getInt() > 1 && !pipelines)
       report("stages=" + std::to_string(stages.getInt()), "loops are not pipelined");
+    // tile-pipeline-loops has taken these decisions where it runs.
+    if (getOperation()->removeAttr(schedule::kBlock)) report("schedule.block", "warps have no roles");
     getOperation()->walk([&](Operation *op) {
       if (auto alloc = dyn_cast<AllocSharedOp>(op);
           alloc && alloc.getType().getSwizzle() != Swizzle::None && !isSwizzled(alloc))
@@ -39,6 +42,7 @@ struct ReportHints : impl::TileReportHintsBase<ReportHints> {
                swizzles ? "rows that are no whole factor of a matrix instruction are stored in order"
                         : "shared rows are stored in order");
       if (isa<PrefetchOp>(op) && !prefetches) report("prefetch", "nothing is fetched ahead");
+      if (op->removeAttr(schedule::kCopy)) report("schedule.copy", "loops are not pipelined");
     });
     addFallbacks(getOperation(), lines);
   }
