@@ -102,7 +102,7 @@ TEST_P(Results, EveryKindOpAndDType) {
   std::vector<Case> cases;
   for (const DTypeInfo &d : allDTypes()) {
     if (!isTested(d.dtype)) continue;
-    for (size_t count : {size_t{0}, size_t{1}, size_t{7}, size_t{61}, size_t{1031}}) {
+    for (size_t count : {size_t{0}, size_t{1}, size_t{61}, size_t{1031}}) {
       for (int op = TSR_REDUCE_SUM; op <= TSR_REDUCE_PROD; ++op) {
         cases.push_back({TSR_ALL_REDUCE, op, d.dtype, count});
         cases.push_back({TSR_REDUCE_SCATTER, op, d.dtype, count});
@@ -120,7 +120,9 @@ TEST_P(Results, LargeAndOdd) {
   for (DType t : {DType::F32, DType::BF16, DType::I8})
     for (size_t count : {size_t{40009}, size_t{1100003}})
       for (int kind : {TSR_ALL_REDUCE, TSR_BROADCAST, TSR_ALL_GATHER, TSR_REDUCE_SCATTER, TSR_ALL_TO_ALL})
-        if (count < 100000 || (t == DType::F32 && (kind == TSR_ALL_REDUCE || kind == TSR_ALL_TO_ALL)))
+        // The larger one is longer than what is streamed past the caches.
+        if (count < 100000 ||
+            (GetParam() < 8 && t == DType::F32 && (kind == TSR_ALL_REDUCE || kind == TSR_ALL_TO_ALL)))
           cases.push_back({kind, TSR_REDUCE_SUM, t, count});
   checkAll(GetParam(), cases);
 }
@@ -128,7 +130,7 @@ TEST_P(Results, LargeAndOdd) {
 #if __has_feature(thread_sanitizer) // one rank, an odd number of them, a power of two
 INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 3, 8));
 #else
-INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 2, 3, 4, 5, 8));
+INSTANTIATE_TEST_SUITE_P(Sizes, Results, testing::Values(1, 2, 3, 5, 8));
 #endif
 
 /// The op over ranks of one f32 each, as every rank gets it.
