@@ -73,6 +73,8 @@ def slices():
                lambda x, c: np.stack([x[:, 0] * c, np.where(x[:, 1] > c, x[:, 2], 1.0)], 1), SIZES + EMPTY[:1], tolerance={"ulps": 1})
     yield case("slice/middle", {"x": (("B", 2, "N"), "f32"), "c": (("N",), "f32"), "d": (("B", 1), "f32")}, "x[:, 0] * c + x[:, 1] * d",
                lambda x, c, d: x[:, 0] * c + x[:, 1] * d, SIZES + EMPTY[1:], tolerance=close("f32"))
+    yield case("slice/rows", {"x": ((2, "M"), "f32"), "c": (("M",), "f32")}, "ts.exp(x[0]) * x[1] + c",
+               lambda x, c: np.exp(x[0]) * x[1] + c, SIZES + EMPTY[:1], tolerance=close("f32"))
     yield case("slice/past-empty", params, "x[:, :, 1::2] + x[:, :, 1::2]", lambda x: x[:, :, 1::2] * 2, SIZES + EMPTY, tolerance={"ulps": 1})
 
 

@@ -270,8 +270,8 @@ Value Elaborator::graphSlice(Value v, const ast::Expr &e) {
       std::optional<DimExpr> span = isBack ? subtract(*lo, *hi) : subtract(*hi, *lo);
       std::optional<DimExpr> reach = span ? add(*span, DimExpr(std::abs(*step) - 1)) : span, count = reach;
       if (count) count = apply("floordiv", *count, DimExpr(std::abs(*step)));
-      // Forwards: 0 <= lo, hi <= extent. Backwards: -1 <= hi, lo < extent. A slice without elements may begin
-      // less than a step past its end: x[1::2] of 2*D elements has D, also if D is 0.
+      // Forwards: 0 <= lo, hi <= extent. Backwards: -1 <= hi, lo < extent. A slice without elements may end
+      // less than a step before its begin, inside the dim: x[1::2] of 2*D elements has D, also if D is 0.
       std::optional<DimExpr> below = isBack ? add(*hi, DimExpr(1)) : lo,
                              above = subtract(extent, isBack ? *lo : *hi);
       if (isBack && above) above = subtract(*above, 1);

@@ -66,7 +66,8 @@ private:
   Tensor widened(Tensor type) {
     SmallVector<Attribute> dims;
     int64_t left = type.getRank();
-    for (int64_t axis = wide_.getRank(); axis-- > 0 && left > 0;)
+    const bool hasAllAxes = left == result_.getRank(); // others are added before the first by broadcasting
+    for (int64_t axis = wide_.getRank(); axis-- > 0 && (left > 0 || hasAllAxes);)
       dims.push_back(llvm::is_contained(dropped_, axis) ? Attribute(b_.getI64IntegerAttr(1))
                                                         : type.getDims()[--left]);
     std::reverse(dims.begin(), dims.end());

@@ -50,3 +50,21 @@ graph.func @kept(%x: !graph.tensor<["N", 2], f32>, %c: !graph.tensor<["N"], f32>
   %4 = graph.reduce sum %3 axes [0] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[], f32>
   graph.return %2, %4 : !graph.tensor<["N"], f32>, !graph.tensor<[], f32>
 }
+
+// Rows of a matrix: the dropped axis is the first one.
+// CHECK-LABEL: graph.func @rows
+// CHECK-SAME: (%[[X:.*]]: !graph.tensor<["M", "N"], f32>, %[[C:.*]]: !graph.tensor<["N"], f32>, %[[D:.*]]: !graph.tensor<[], f32>)
+// CHECK: %[[S:.*]] = graph.slice %[[X]]
+// CHECK: %[[E:.*]] = graph.unary exp %[[S]] : {{.*}} -> !graph.tensor<[1, "N"], f32>
+// CHECK: %[[W:.*]] = graph.reshape %[[C]] : {{.*}} -> !graph.tensor<[1, "N"], f32>
+// CHECK: %[[P:.*]] = graph.binary mul %[[E]], %[[W]] : {{.*}} -> !graph.tensor<[1, "N"], f32>
+// CHECK: %[[A:.*]] = graph.binary add %[[P]], %[[D]] : {{.*}} -> !graph.tensor<[1, "N"], f32>
+// CHECK: graph.reshape %[[A]] : {{.*}} -> !graph.tensor<["N"], f32>
+graph.func @rows(%x: !graph.tensor<["M", "N"], f32>, %c: !graph.tensor<["N"], f32>, %d: !graph.tensor<[], f32>) -> !graph.tensor<["N"], f32> {
+  %s = graph.slice %x starts ["0", "0"] : (!graph.tensor<["M", "N"], f32>) -> !graph.tensor<[1, "N"], f32>
+  %0 = graph.reshape %s : (!graph.tensor<[1, "N"], f32>) -> !graph.tensor<["N"], f32>
+  %1 = graph.unary exp %0 : (!graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+  %2 = graph.binary mul %1, %c : (!graph.tensor<["N"], f32>, !graph.tensor<["N"], f32>) -> !graph.tensor<["N"], f32>
+  %3 = graph.binary add %2, %d : (!graph.tensor<["N"], f32>, !graph.tensor<[], f32>) -> !graph.tensor<["N"], f32>
+  graph.return %3 : !graph.tensor<["N"], f32>
+}

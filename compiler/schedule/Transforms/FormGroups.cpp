@@ -234,6 +234,7 @@ private:
     Node &from = nodes_[first], &to = nodes_[second];
     auto isElementwise = [](Operation *op) { return isElementwiseOp(op) || isa<graph::SliceOp>(op); };
     if (!from.isGroup || from.ops.size() + to.ops.size() > kMaxOperations) return;
+    if (to.ops.front()->hasAttr(schedule::kDecision)) return; // a group's is that of its first operation
     for (const Node *node : {&from, &to})
       if (node->space.kind() != GroupKind::Map || !llvm::all_of(node->ops, isElementwise)) return;
     if (from.space.space().getDims() != to.space.space().getDims()) return;
@@ -242,7 +243,11 @@ private:
         if (isa<graph::TensorType>(operand.getType()) && overwrittenBy_.contains(graph::storageOf(operand)))
           return;
       for (Operation *user : op->getUsers()) {
-        if (user->getNumResults() == 0) continue; // the function's return
+        // A kernel that only reads has no results, nor has the function's return.
+        if (user->getNumResults() == 0) {
+          if (user->isBeforeInBlock(to.ops.back())) return;
+          continue;
+        }
         auto it = nodeOf_.find(user->getResult(0));
         if (it != nodeOf_.end() && it->second > first && it->second < second) return;
       }
@@ -252,6 +257,7 @@ private:
       if (space.add(op)) return;
     to.space = std::move(space);
     to.ops.insert(to.ops.begin(), from.ops.begin(), from.ops.end());
+    to.copies.insert(from.copies.begin(), from.copies.end());
     for (Operation *op : from.ops)
       nodeOf_[op->getResult(0)] = second;
     from.ops.clear(); // and no longer creates a group

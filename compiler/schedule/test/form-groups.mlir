@@ -314,6 +314,25 @@ graph.func @merged(%a: !mn, %b: !mn, %c: !mn, %d: !mn) -> !mn attributes {} {
   graph.return %2 : !mn
 }
 
+// What reads the first has no results, but needs them before.
+// CHECK-LABEL: graph.func @looked
+// CHECK: schedule.group map
+// CHECK: graph.launch @look
+// CHECK: schedule.group map
+graph.func @looked(%a: !mn, %b: !mn) -> !mn attributes {} {
+  %0 = graph.binary mul %a, %b : (!mn, !mn) -> !mn
+  graph.launch @look(read %0) : (!mn) -> ()
+  %1 = graph.binary sub %a, %b : (!mn, !mn) -> !mn
+  %2 = graph.binary add %0, %1 : (!mn, !mn) -> !mn
+  graph.return %2 : !mn
+}
+schedule.kernel @look(%x: !tile.view<?x?xf32>, %m: index, %n: index) attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["M", "N"], access = read>, #tile.param<name = "M", kind = dim>,
+    #tile.param<name = "N", kind = dim>]} {
+  schedule.grid (%i) = ("0") to ("M") step ("16") names ["i"] {
+  }
+}
+
 // The product, which is computed between them, reads the first. A row is computed once, not for every row.
 // CHECK-LABEL: graph.func @apart
 // CHECK: schedule.group map

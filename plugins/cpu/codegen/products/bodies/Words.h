@@ -34,8 +34,8 @@ public:
 
 private:
   /// Computes rows [r0, r1) of columns [c0, c1) into `c` (Context::forColumnBlocks). k is in elements, steps
-  /// and strides in words.
-  void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
+  /// and strides in words. Inlined: a call costs a tenth of a product of 8x8x8.
+  [[gnu::always_inline]] void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
     const bool epilogue = !x_.c;
     // Blocks of k of about the same depth.
     const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
