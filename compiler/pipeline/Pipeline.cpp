@@ -90,6 +90,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
       layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
     layouts.unused = std::string(target.unusedInstructions);
     layouts.warps = target.warps;
+    layouts.registers = target.registers;
     kernel.addPass(createTileAssignLayouts(layouts));
   }
   if (target.shuffles) kernel.addPass(createTileAssignRowLayouts({backend, target.warpSize, target.warps}));

@@ -274,6 +274,43 @@ def k(Q: ts.Tensor["M", 64, ts.{dtype}], K: ts.Tensor["N", 64, ts.{dtype}], V: t
         yield p
 
 
+def several():
+    """Several products in one step of a loop: each of its own factors, all of one left factor, and one of factors that no step changes."""
+    def kernel(name, tensors, body):
+        params = ", ".join(f'{n}: ts.Tensor["{r}", "{c}", ts.{d}]' for n, r, c, d in tensors)
+        return program(f"mma/several/{name}", f"""@ts.kernel
+def k({params}):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            x = y = z = ts.tile.zeros((64, 64), ts.f32)
+{body}""")
+    m, k, n = 70, 100, 72
+    a, c, e = (random("bf16", (m, k), seed) for seed in (1, 2, 3))
+    b, d, f = (random("bf16", (k, n), seed) for seed in (4, 5, 6))
+    inputs = {name: ("bf16", v) for name, v in zip("ABCDEF", (a, b, c, d, e, f))}
+    step = "                {0} = ts.tile.mma({1}[m:m+64, k:k+32], {2}[k:k+32, n:n+64], {0})\n"
+    loop = "            for k in ts.tile.range(0, K, 32):\n"
+
+    def bound(*pairs):
+        return (k + 4) * 2.0**-22 * sum(np.abs(left) @ np.abs(right) for left, right in pairs)
+    names = [(name, *(("M", "K") if name in "ACE" else ("K", "N")), "bf16") for name in "ABCDEF"]
+    p = kernel("own-factors", names + [("X", "M", "N", "f32")], loop + step.format("x", "A", "B") + step.format("y", "C", "D") + step.format("z", "E", "F")
+               + "            X[m:m+64, n:n+64] = x + y - z\n")
+    p.run({"M": m, "K": k, "N": n}, inputs, {"X": want("f32", a @ b + c @ d - e @ f, bound=bound((a, b), (c, d), (e, f)))})
+    yield p
+    p = kernel("one-left-factor", [t for t in names if t[0] in "ABDF"] + [(name, "M", "N", "f32") for name in "XYZ"],
+               loop + step.format("x", "A", "B") + step.format("y", "A", "D") + step.format("z", "A", "F")
+               + "".join(f"            {name.upper()}[m:m+64, n:n+64] = {name}\n" for name in "xyz"))
+    p.run({"M": m, "K": k, "N": n}, {name: inputs[name] for name in "ABDF"},
+          {name: want("f32", a @ right, bound=bound((a, right))) for name, right in zip("XYZ", (b, d, f))})
+    yield p
+    p = kernel("same-factors", names[:2] + [("X", "M", "N", "f32")], "            for i in ts.tile.range(0, K, 16):\n"
+               "                x = ts.tile.mma(A[m:m+64, 0:32], B[0:32, n:n+64], x)\n            X[m:m+64, n:n+64] = x\n")
+    p.run({"M": m, "K": k, "N": n}, {name: inputs[name] for name in "AB"},
+          {"X": want("f32", 7 * (a[:, :32] @ b[:32]), bound=7 * bound((a[:, :32], b[:32])))})
+    yield p
+
+
 def more_instructions():
     """The same of the other dtypes: all integers, floats with NaN and -0, f32 that `fast` may round to tf32, and sums of fp8 that it
     may keep with 14 bits."""
@@ -347,6 +384,7 @@ def programs():
     yield from batches()
     yield from instructions()
     yield from more_instructions()
+    yield from several()
     yield from dtypes_and_transposes()
     yield from tiles()
     yield from extremes()

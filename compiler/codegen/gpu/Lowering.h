@@ -213,7 +213,7 @@ private:
   int64_t copyWarps_ = 0;    // that start copies, beside the threads that compute
   bool hasRole_ = false;     // what is emitted is executed by the threads of one role
   bool hasCopies_ = false;   // the kernel has asynchronous copies
-  bool readsShared_ = false; // it has products of lowerWarpgroupProduct
+  bool readsShared_ = false; // an instruction reads its factors in shared memory
   bool isWide_ = false;      // what is emitted accesses vectors at multiples of their size
   /// A product that was started: the sums of each instruction, by register.
   struct StartedProduct {

@@ -108,7 +108,12 @@ void KernelLowering::awaitCommits(int64_t pending) {
 void KernelLowering::awaitTensorProduct(tile::MmaOp op, int64_t pending) {
   awaitCommits(pending);
   Vec<Value> before = elementsOf(op.getAcc());
-  if (tile::sumOfLoop(op)) return endProduct(op, before, before);
+  if (tile::sumOfLoop(op)) {
+    // A thread that is late must not find the word of its product used by the next one but one. Products in
+    // flight have a barrier in each step.
+    if (!op.getInFlight()) lowerBarrier();
+    return endProduct(op, before, before);
+  }
   endProduct(op, before, loadTensorSums(op, before, target::isZeroTile(op.getAcc())));
 }
 

@@ -143,18 +143,22 @@ private:
     return {result.getDimSize(0), result.getDimSize(1), a[!mma.getTransA()]};
   }
 
-  /// Returns null if no instruction fits.
-  FragmentAttr choose(MmaOp mma, DType dtype) {
+  /// Returns null if no instruction fits, of all or of those that have their factors in registers.
+  FragmentAttr choose(MmaOp mma, DType dtype, bool mayReadShared = true) {
     auto result = tileType(mma.getResult());
     const std::array<int64_t, 3> mnk = extentsOf(mma);
     const std::optional<DType> sum = dtypeOfMemory(result.getElementType());
     const bool leads = leadsToFactor(mma.getResult()), follows = comesFromSums(mma.getA());
     for (const auto &[row, dtypes] : rows_) {
       const int64_t warps = warpsFor(*row);
+      const int64_t lanes = warps * row->layout(layout::Operand::C).lanes();
+      const int64_t sumRegisters = mnk[0] * mnk[1] * info(*sum).bits / 32;
       if (!llvm::is_contained(dtypes, dtype) || parseDType(row->accumulator) != sum ||
-          mnk[0] * mnk[1] * info(*sum).bits / 32 >
-              kMostRegisters * warps * row->layout(layout::Operand::C).lanes() ||
-          (follows && row->readsShared()) ||
+          sumRegisters > kMostRegisters * lanes ||
+          // The assembler would refuse it; others keep sums elsewhere.
+          (registers && row->readsShared() && !row->hasTensorMemory() &&
+           sumRegisters + kBesideSums * lanes > registers) ||
+          (row->readsShared() && (follows || !mayReadShared)) ||
           (row->hasTensorMemory() && (leads || !fitsTensorMemory(*row, mnk))))
         continue;
       FragmentAttr best;
@@ -242,11 +246,21 @@ private:
   }
 
   /// Are the factors matrices in memory whose order can be the instruction's?
-  static bool canReadShared(MmaOp mma, FragmentAttr fragment, DType dtype) {
+  bool canReadShared(MmaOp mma, FragmentAttr fragment, DType dtype) {
     if (dtypeOfOperand(mma) != dtype) return true; // they will be results of casts
+    // Other products of a factor, which get theirs later, have at least an instruction that reads this order.
+    SmallVector<MmaOp> assigned = {mma};
     mma.setFragmentAttr(fragment);
+    for (Value factor : {mma.getA(), mma.getB()})
+      for (Operation *user : factor.getUsers())
+        if (auto other = dyn_cast<MmaOp>(user); other && !other.getFragment())
+          if (FragmentAttr own = choose(other, dtype, /*mayReadShared=*/false)) {
+            other.setFragmentAttr(own);
+            assigned.push_back(other);
+          }
     const bool can = canSwizzle(mma.getA()) && canSwizzle(mma.getB());
-    mma.removeFragmentAttr();
+    for (MmaOp product : assigned)
+      product.removeFragmentAttr();
     return can;
   }
 

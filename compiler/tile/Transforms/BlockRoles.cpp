@@ -23,6 +23,12 @@ static bool canBeRepeated(KernelOp kernel, Value v) {
 
 std::string CopyRole::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> needed) {
   if (loop->getParentOp() != kernel) return "its loop is in a branch";
+  for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode())
+    if (op->walk([](Operation *inner) {
+            return isa<FenceOp, AtomicOp, AtomicCasOp>(inner) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
+          }).wasInterrupted())
+      return "its copies come after a fence or an atomic operation";
   return llvm::all_of(needed, [&](Value v) { return canBeRepeated(kernel, v); })
              ? ""
              : "where its loop copies from depends on what the kernel computes";
@@ -50,21 +56,33 @@ void CopyRole::finish(ArrayRef<Operation *> shared) {
     if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(&math, math.end());
 }
 
-schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t registers) {
+schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers) {
+  // With four warps that compute, two blocks share a unit, or a block's threads start with too few registers.
+  constexpr int64_t kLeastMathWarps = 8, kMostMathWarps = 28;
   constexpr int64_t kCopyWarps = 4, kCopyRegisters = 24, kMost = 240, kStep = 8;
+  if (mathWarps < kLeastMathWarps || mathWarps > kMostMathWarps || mathWarps % 4) return {};
   const int64_t left = registers / kWarpLanes - kCopyWarps * kCopyRegisters;
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
-  return schedule::BlockAttr::get(context, kCopyWarps, kCopyRegisters, mathWarps, each);
+  if (each < kCopyRegisters) return {};
+  auto roles = schedule::BlockAttr::get(context, kCopyWarps, kCopyRegisters, mathWarps, each);
+  return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }
 
-std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t registers) {
+std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t sums, int64_t registers) {
   if (roles.getMathWarps() != warps)
     return llvm::formatv("role math has {0} warps, and {1} warps compute the kernel", roles.getMathWarps(),
                          warps);
-  const int64_t needed = roles.registersAtEntry() * roles.warps() * kWarpLanes;
-  return needed <= registers
+  const int64_t atEntry = roles.registersAtEntry(), needed = atEntry * roles.warps() * kWarpLanes;
+  if (needed > registers)
+    return llvm::formatv("its roles have {0} registers, a unit has {1}", needed, registers);
+  const int64_t fewest = std::min(atEntry, int64_t(roles.getMathRegisters()));
+  return fewest >= sums + kBesideSums
              ? ""
-             : llvm::formatv("its roles have {0} registers, a unit has {1}", needed, registers).str();
+             : llvm::formatv(
+                   "a thread that computes has {0} sums and needs {1} registers; it starts with {2}, the "
+                   "mean of the roles, and then has {3}",
+                   sums, sums + kBesideSums, atEntry, roles.getMathRegisters())
+                   .str();
 }
 
 } // namespace tessera::tile

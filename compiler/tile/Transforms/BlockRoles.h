@@ -34,11 +34,12 @@ private:
   mlir::IRMapping map_;
 };
 
-/// Returns the roles for a kernel with as many warps that compute, on a unit with so many registers of 32
-/// bits.
-schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t registers);
+/// Returns the roles for a kernel with as many warps that compute and sums of each thread, on a unit with so
+/// many registers of 32 bits; null if it is better without.
+schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t sums, int64_t registers);
 
-/// Returns why a unit with so many registers, or a kernel with as many warps, cannot have these roles.
-std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t registers);
+/// Returns why a unit with so many registers, or a kernel with as many warps and sums of each thread, cannot
+/// have these roles, or an empty text.
+std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t sums, int64_t registers);
 
 } // namespace tessera::tile

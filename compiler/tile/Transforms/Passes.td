@@ -95,6 +95,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
                "the target's, by their names in docs/layouts.md, preferred first; NAME:DTYPE:... only for these dtypes">,
     Option<"unused", "unused", "std::string", "\"\"", "faster instructions of the target, which products do not use">,
     Option<"warps", "warps", "int64_t", "0", "that share a program">,
+    Option<"registers", "registers", "int64_t", "0", "of a unit, of 32 bits, if they limit a block's sums; 0: not known">,
   ];
 }
 
@@ -208,7 +209,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     `schedule.copy` = "async" a loop has no such copies; "tma" is refused where the loop cannot have them.
 
     If the loop only adds products to sums, warps of their own may start its copies (`tile.roles`): those that
-    `schedule.block` names, and by default four where a lane has more than 64 sums, so that a unit has one block.
+    `schedule.block` names, and by default four where a lane has more than 64 sums and at least eight warps compute,
+    so that a unit has one block.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,

@@ -146,10 +146,10 @@ private:
     const int64_t warps = int64_t(kernel.getThreads().value_or(threads)) / kWarpLanes;
     if (demandedRoles_) {
       roles_ = demandedRoles_;
-      if (std::string why = whyNotOnUnit(roles_, warps, registers); !why.empty())
+      if (std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers); !why.empty())
         return refuseRoles(kernel, why);
     } else if (pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
-      roles_ = usualRoles(&getContext(), warps, registers);
+      roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers);
     }
     pipelining.useRoles(roles_);
     return success();
@@ -185,10 +185,11 @@ private:
     int64_t depth = wanted;
     while (depth > 1 && used_ + pipelining.bytesOf(depth) > sharedBytes)
       --depth;
-    if (usesBoxes && depth < wanted && decided && !demandsBoxes) return 1; // the other variant has them
     if (depth < wanted) {
       const std::string amount = llvm::formatv("it needs {0} bytes of shared memory, {1} has {2}",
                                                used_ + pipelining.bytesOf(wanted), backend, sharedBytes);
+      if (usesBoxes && (depth < 2 || decided)) whyNoRoles_ = "a loop copies no boxes: " + amount;
+      if (usesBoxes && decided && !demandsBoxes) return 1; // the other variant has them
       if (decided)
         return refuse("schedule.stages = " + llvm::Twine(wanted), amount,
                       llvm::formatv("at most {0} fit; smaller tiles leave room for more", depth).str());

@@ -83,6 +83,8 @@ ReduceShares sharesOf(ReduceOp op, int64_t threads);
 /// Sums of a lane up to which a unit has registers for two blocks, so that one multiplies while the other
 /// waits: with 128 registers the rest of a product's loop is not spilled.
 inline constexpr int64_t kSumsOfTwoBlocks = 64;
+/// Registers of a lane beside its sums. For 128 sums of wgmma, ptxas refuses fewer than 26 (C7602).
+inline constexpr int64_t kBesideSums = 32;
 
 /// Does it reduce a tile in registers whose rows are in several warps?
 bool isAcrossWarps(ReduceOp op);

@@ -103,12 +103,62 @@ tile.kernel @registers(%x: !tile.view<64x?xbf16>, %y: !tile.view<?x32xbf16>, %k:
 
 // -----
 
-// With 128 sums of each lane a unit has one block: it gets roles.
+// Threads start with the mean of the roles.
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+// expected-error@+2 {{schedule.block: a thread that computes has 16 sums and needs 48 registers; it starts with 40, the mean of the roles, and then has 56}}
+// expected-note@+1 {{hint: without it the threads that compute start the copies}}
+tile.kernel @start(%x: !tile.view<64x?xbf16>, %y: !tile.view<?x32xbf16>, %k: index) grid []
+    attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 56 registers]>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "32"], access = read>,
+    #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.convert %zero : tensor<64x32xf32> -> tensor<64x32xf32, #c>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<64x32xf32, #c>) {
+    %a = tile.load %x[%c0, %i] extents [64, 16] {tile.materialize} : !tile.view<64x?xbf16> -> tensor<64x16xbf16>
+    %b = tile.load %y[%i, %c0] extents [16, 32] {tile.materialize} : !tile.view<?x32xbf16> -> tensor<16x32xbf16>
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x32x16, "wgmma.m64n8k16", warps = [4, 1]>}
+        : tensor<64x16xbf16>, tensor<16x32xbf16>, tensor<64x32xf32, #c>
+    scf.yield %q : tensor<64x32xf32, #c>
+  }
+  tile.return
+}
+
+// -----
+
+// With 128 sums of each lane and eight warps a unit has one block: it gets roles.
 // CHECK-LABEL: tile.kernel @usual.tma(
 // CHECK: tile.roles copy 4 warps 24 registers {
 // CHECK: } math 240 registers {
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32], [0,64], [0,128]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0], [64,0]], repeat = [1, 1]>
+tile.kernel @usual(%x: !tile.view<128x?xbf16>, %y: !tile.view<?x256xbf16>, %k: index) grid []
+    attributes {threads = 256 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["128", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "256"], access = read>,
+    #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %r = tile.convert %zero : tensor<128x256xf32> -> tensor<128x256xf32, #c>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<128x256xf32, #c>) {
+    %a = tile.load %x[%c0, %i] extents [128, 16] {tile.materialize} : !tile.view<128x?xbf16> -> tensor<128x16xbf16>
+    %b = tile.load %y[%i, %c0] extents [16, 256] {tile.materialize} : !tile.view<?x256xbf16> -> tensor<16x256xbf16>
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x256x16, "wgmma.m64n8k16", warps = [8, 1]>}
+        : tensor<128x16xbf16>, tensor<16x256xbf16>, tensor<128x256xf32, #c>
+    scf.yield %q : tensor<128x256xf32, #c>
+  }
+  tile.return
+}
+
+// -----
+
+// Four warps leave registers for a second block.
+// CHECK-LABEL: tile.kernel @four.tma(
+// CHECK-NOT: tile.roles
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32], [0,64], [0,128]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
-tile.kernel @usual(%x: !tile.view<64x?xbf16>, %y: !tile.view<?x256xbf16>, %k: index) grid []
+tile.kernel @four(%x: !tile.view<64x?xbf16>, %y: !tile.view<?x256xbf16>, %k: index) grid []
     attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "k"], access = read>,
     #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "256"], access = read>,

@@ -3,21 +3,59 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 extern "C" {
 uint32_t tsr_emu_coordinate(int32_t which);
-void tsr_emu_barrier(int32_t site);
+void tsr_emu_barrier(int32_t number, int32_t count, int32_t site);
+uint32_t tsr_emu_exchange(uint32_t value, uint32_t lane, int32_t isXor, int32_t site);
 
 extern const char tsr_emu_sites[] = ""; // no operation has a place in a source file
 }
 
 namespace {
 constexpr int kThread = 0, kBlock = 3;
+
+/// The value that another lane of the sub-group gives here.
+uint32_t valueOf(uint32_t lane, uint32_t own) { return tsr_emu_exchange(own, lane, /*isXor=*/0, /*site=*/0); }
+
+/// C += A * B in a sub-group of 16 lanes (cl_intel_subgroup_matrix_multiply_accumulate), C of 8 rows. A lane
+/// holds a column of B and of C. Of each row of A it holds 16 bits, the first lane those of the lowest k;
+/// so it gets A from the others. Rounds once.
+template <typename T, typename Sum> void multiply(const T *a, const T *b, Sum *c) {
+  constexpr int kLanes = 16, kRows = 8, kDepth = 2 / sizeof(T);              // of a lane
+  using Wide = std::conditional_t<std::is_integral_v<Sum>, int64_t, double>; // products are exact
+  Wide sums[kRows];
+  uint32_t own[kRows / 2], others[kRows / 2];
+  std::memcpy(own, a, sizeof own);
+  for (int row = 0; row < kRows; ++row)
+    sums[row] = c[row];
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    for (int i = 0; i < kRows / 2; ++i)
+      others[i] = valueOf(lane, own[i]);
+    T values[kRows][kDepth];
+    std::memcpy(values, others, sizeof values);
+    for (int row = 0; row < kRows; ++row)
+      for (int k = 0; k < kDepth; ++k)
+        sums[row] += Wide(values[row][k]) * Wide(b[lane * kDepth + k]);
+  }
+  for (int row = 0; row < kRows; ++row)
+    c[row] = static_cast<Sum>(sums[row]);
+}
+} // namespace
+
+extern "C" {
+void multiply_bf16(const __bf16 *a, const __bf16 *b, float *c) { multiply(a, b, c); }
+void multiply_f16(const _Float16 *a, const _Float16 *b, float *c) { multiply(a, b, c); }
+void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c) { multiply(a, b, c); }
+void multiply_u8(const uint8_t *a, const uint8_t *b, int32_t *c) { multiply(a, b, c); }
 }
 
 size_t get_local_id(uint32_t axis) { return tsr_emu_coordinate(kThread + static_cast<int>(axis)); }
 size_t get_group_id(uint32_t axis) { return tsr_emu_coordinate(kBlock + static_cast<int>(axis)); }
-void barrier(uint32_t) { tsr_emu_barrier(0); }
+void barrier(uint32_t) { tsr_emu_barrier(0, 0, 0); }
+int intel_sub_group_shuffle(int value, uint32_t lane) { return static_cast<int>(valueOf(lane, value)); }
 
 float fma(float a, float b, float c) { return std::fmaf(a, b, c); }
 float sqrt(float x) { return __builtin_sqrtf(x); }

@@ -11,6 +11,8 @@ TRANSLATOR = "llvm-spirv-15"
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 BUILTINS = pathlib.Path(__file__).with_name("Builtins.cpp")
 KERNEL = re.compile(r"^define spir_kernel void @(tsr_kernel_[\w$]+)\((.*?)\) .*\{$", re.MULTILINE)
+# Of sub-groups of 16 lanes, to whom a row of A is words of 16 bits.
+PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|i8|u8)_\1_matrix_mad_k\d+Dv8_[st]")
 # OpenCL's convert_TYPE(x): whether the element of a mangled vector is signed.
 SIGNED = {"c": True, "h": False, "s": True, "t": False, "i": True, "j": False, "l": True, "m": False}
 
@@ -45,10 +47,12 @@ def to_ir(image, folder):
 
 
 def vector_function(declaration):
-    """The body of a declared function of vectors: convert_* and fma."""
+    """The body of a declared function of vectors: convert_*, fma and products of matrices."""
     to, name, parameters = re.match(r"declare (?:spir_func )?(<.*?>) @(\w+)\((.*?)\)", declaration).groups()
     types = re.findall(r"<\d+ x \w+>", parameters)
     arguments = ", ".join(f"{type} %{i}" for i, type in enumerate(types))
+    if product := PRODUCT.search(name):
+        return product_function(product[1], name, to, types, arguments)
     if "convert_" in name:
         isFloat = "half" in types[0] or "float" in types[0]
         operation = "fpext" if isFloat else "sext" if SIGNED[name[-1]] else "zext"
@@ -59,6 +63,13 @@ def vector_function(declaration):
     else:
         raise RuntimeError(f"no body for {declaration}")
     return f"define internal {to} @{name}({arguments}) {{\n  %r = {body}\n  ret {to} %r\n}}"
+
+
+def product_function(dtype, name, to, types, arguments):
+    """The body of a product of matrices: Builtins.cpp does it in memory."""
+    places = [f"  %p{i} = alloca {type}\n  store {type} %{i}, ptr %p{i}" for i, type in enumerate(types)]
+    return "\n".join([f"declare void @multiply_{dtype}(ptr, ptr, ptr)", f"define internal {to} @{name}({arguments}) {{", *places,
+                      f"  call void @multiply_{dtype}(ptr %p0, ptr %p1, ptr %p2)", f"  %r = load {to}, ptr %p2", f"  ret {to} %r", "}"])
 
 
 def entry(name, parameters):

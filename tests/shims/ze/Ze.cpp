@@ -12,7 +12,7 @@ namespace {
 /// From Intel's documents, not from the table of the plugin under test.
 ShimDevice shimDevice() {
   GpuArchitecture row{};
-  row.name = "pvc", row.threads = 256, row.warpSize = 32, row.staticShared = row.maxShared = 128 << 10;
+  row.name = "pvc", row.threads = 256, row.warpSize = 16, row.staticShared = row.maxShared = 128 << 10;
   return {"levelzero", row};
 }
 /// Data Center GPU Max 1550; with arch=acm, Arc A770, for which nothing is compiled.
@@ -331,7 +331,7 @@ EXPORT zeKernelGetProperties(void *handle, KernelProperties *out) {
   const OwnKernel &own = kernel->function.kernel;
   out->numKernelArgs = static_cast<uint32_t>(own.parameters.size());
   std::copy_n(own.block, 3, out->requiredGroupSize);
-  out->requiredSubgroupSize = 32, out->maxSubgroupSize = 32;
+  out->requiredSubgroupSize = 16, out->maxSubgroupSize = 16;
   out->localMemSize = static_cast<uint32_t>(own.staticShared);
   return 0;
 }
