@@ -17,6 +17,11 @@ using namespace tessera::test;
 
 namespace {
 
+/// What memory holds while a stream may be writing to it.
+[[gnu::noinline, clang::no_sanitize("thread")]] int64_t peek(const int64_t *from) {
+  return *static_cast<const volatile int64_t *>(from);
+}
+
 class Callers : public RuntimeTest {
 protected:
   void SetUp() override {
@@ -46,7 +51,7 @@ protected:
     for (int i = 0; i < launches; ++i) {
       *out = 0;
       EXPECT_OK(launch(k, s, out));
-      if (*static_cast<volatile int64_t *>(out) == self()) return true;
+      if (peek(out) == self()) return true;
       while (tsrStreamQuery(s) == TSR_NOT_READY)
         std::this_thread::yield();
     }
@@ -86,11 +91,6 @@ TEST_F(Callers, RunNothingIfTheEnvironmentDisablesIt) {
   s = stream();
   unsetenv("TESSERA_CPU_INLINE");
   EXPECT_FALSE(everHere(image("thread")));
-}
-
-/// What memory holds while a stream may be writing to it.
-[[gnu::noinline, clang::no_sanitize("thread")]] int64_t peek(const int64_t *from) {
-  return *static_cast<const volatile int64_t *>(from);
 }
 
 TEST_F(Callers, CompleteCopiesFillsAndRecordsOfAnIdleStream) {

@@ -1,5 +1,6 @@
 // Products by instructions that a group of warps executes together, with operands in shared memory and sums
-// in registers. They run beside other work until they are awaited.
+// in registers. They run beside other work until they are awaited. What products with sums in tensor memory
+// (TensorProducts.cpp) have in common with them is here, too.
 #include "compiler/codegen/gpu/SharedOperand.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
