@@ -118,11 +118,9 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileOrderReductions({target.threads}));
   // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.
   // It makes further kernels.
-  if (target.pipelines) {
-    kernel.addPass(createTilePlanMemory());
+  if (target.pipelines)
     pm.addPass(createTilePipelineLoops(
         {backend, target.stages, target.threads, target.sharedBytes, target.copiesBoxes, target.registers}));
-  }
   OpPassManager &last = pm.nest<tile::KernelOp>();
   last.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));
   last.addPass(createTilePlanMemory());

@@ -132,16 +132,29 @@ private:
   Value elementOf(Value tile, int64_t number);
   void bindElements(Value tile, mlir::ValueRange elements);
   LogicalResult lowerInRegisters(Operation *) override;
-  Value heldElement(Value tile) override { return elementOf(tile, register_); }
+  Value heldElement(Value tile) override;
   /// Emits the elements of a tile of this layout, register by register, with and without masks if `condition`
   /// is not null.
   Vec<Value> eachRegister(const layout::TileLayout &, Type element, Value condition,
-                          llvm::function_ref<Value(int64_t number, Indices at, Mode)> emit);
+                          llvm::function_ref<Value(Indices at, Mode)> emit);
 
   // RegisterMemory.cpp: their way from and to tensors
   LogicalResult loadInRegisters(tile::LoadOp);
   LogicalResult lowerStore(tile::StoreOp) override;
+  /// A load that is emitted register by register, several at once where they are next to each other.
+  struct RegisterLoad {
+    Window window;
+    Type memory; // of an element
+    int64_t width;
+    Value condition;   // under which `width` registers are one access inside the tensor
+    Value vector = {}; // the access that the last element was taken from
+  };
+  RegisterLoad beginLoad(tile::LoadOp);
+  Value loadRegister(RegisterLoad &, Indices at, Mode);
   /// Could another thread write elements that this one loads?
+  bool isDeferred(Operation *) override;
+  /// Begins the loads that these operands of the operation that is lowered need. Returns their condition.
+  Value beginDeferredLoads(mlir::ValueRange operands);
   bool isOverwritten(tile::LoadOp);
   /// Could another thread access elements that this one stores, before the program ends?
   bool isSeenByOthers(tile::StoreOp);
@@ -237,8 +250,11 @@ private:
   llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed
   int64_t products_ = 0, mostSums_ = 0;        // by matrix instructions; of a lane
   Vec<tile::MmaOp> boundedSums_;               // whose limits are obeyed after their loop
-  int64_t register_ = 0;                       // that is being computed
-  Value exchange_;                             // pointer to shared memory
+  int64_t register_ = 0;                       // that is being computed, its index and mode
+  Vec<Value> at_;
+  Mode mode_{false};
+  llvm::DenseMap<Operation *, RegisterLoad> deferred_; // that the operation being lowered emits
+  Value exchange_;                                     // pointer to shared memory
   mlir::scf::ForOp lanes_;
 };
 

@@ -116,11 +116,12 @@ SmallVector<Value> KernelLowering::keepPastLimits(tile::MmaOp op, const layout::
   for (auto [d, extent] : llvm::enumerate(type.getShape()))
     isWhole = both(isWhole, arith::CmpIOp::create(b_, arith::CmpIPredicate::sge, scalar(op.getLimits()[d]),
                                                   constant(extent)));
-  return eachRegister(sums, type.getElementType(), isWhole, [&](int64_t r, Indices at, Mode mode) -> Value {
-    if (mode.inside) return after[r];
+  return eachRegister(sums, type.getElementType(), isWhole, [&](Indices at, Mode mode) -> Value {
+    if (mode.inside) return after[register_];
     Value inRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[0], scalar(op.getLimits()[0]));
     Value inColumn = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, at[1], scalar(op.getLimits()[1]));
-    return arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[r], before[r]);
+    return arith::SelectOp::create(b_, arith::AndIOp::create(b_, inRow, inColumn), after[register_],
+                                   before[register_]);
   });
 }
 

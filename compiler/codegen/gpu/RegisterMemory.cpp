@@ -3,6 +3,9 @@
 // A lane's registers that are next to each other in a row are one access of up to 16 bytes, if the tensor is
 // aligned for it and the tile is inside; that is known at run time, for the whole tile. Otherwise each
 // element is loaded or stored under its mask.
+//
+// What an elementwise operation alone uses is loaded where that operation is computed, register by register:
+// C += A @ B would else have all of C in registers beside all of the sums.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/IR/Matchers.h"
@@ -55,26 +58,74 @@ Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_
 /// Can several elements be one access?
 static bool isWide(Type element) { return !element.isInteger(1) && !isPacked(element); }
 
-LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
+KernelLowering::RegisterLoad KernelLowering::beginLoad(tile::LoadOp op) {
   auto type = tile::tileType(op.getResult());
-  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   Type memory = target::inMemoryElement(w.view.element);
   const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
-  const int64_t width = isWide(w.view.element) && w.isContiguous() ? neighbours(layout, bytes) : 1;
+  const int64_t width = isWide(w.view.element) && w.isContiguous()
+                            ? neighbours(cast<tile::LayoutAttr>(type.getEncoding()).getValue(), bytes)
+                            : 1;
   Value condition = insideCondition(w);
   if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
-  Value vector; // that the elements are taken from
-  auto element = [&](int64_t number, Indices at, Mode mode) -> Value {
-    if (!mode.inside || width == 1) return loadWindow(w, at, 0, mode);
-    if (number % width == 0)
-      vector = LLVM::LoadOp::create(b_, VectorType::get({width}, memory), windowAddress(w, at),
-                                    unsigned(width * bytes));
-    return lane(vector, number % width);
-  };
-  bindElements(op.getResult(), eachRegister(layout, type.getElementType(), condition, element));
-  if (mayChange(w.view) && isOverwritten(op)) lowerBarrier();
+  return {std::move(w), memory, width, condition};
+}
+
+Value KernelLowering::loadRegister(RegisterLoad &load, Indices at, Mode mode) {
+  if (!mode.inside || load.width == 1) return loadWindow(load.window, at, 0, mode);
+  if (register_ % load.width == 0)
+    load.vector =
+        LLVM::LoadOp::create(b_, VectorType::get({load.width}, load.memory), windowAddress(load.window, at),
+                             unsigned(load.width * load.memory.getIntOrFloatBitWidth() / 8));
+  return lane(load.vector, register_ % load.width);
+}
+
+LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
+  auto type = tile::tileType(op.getResult());
+  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
+  RegisterLoad load = beginLoad(op);
+  bindElements(op.getResult(),
+               eachRegister(layout, type.getElementType(), load.condition,
+                            [&](Indices at, Mode mode) { return loadRegister(load, at, mode); }));
+  if (mayChange(load.window.view) && isOverwritten(op)) lowerBarrier();
   return success();
+}
+
+/// A load whose elements one elementwise operation uses, and a cast of such elements. Nothing is written in
+/// between.
+bool KernelLowering::isDeferred(Operation *op) {
+  if (!isa<tile::LoadOp, tile::CastOp>(op) || !tile::isInRegisters(op->getResult(0)) || !op->hasOneUse())
+    return false;
+  Operation *user = *op->user_begin();
+  if (user->getBlock() != op->getBlock() || !tile::isElementwise(user) || isa<tile::MaskOp>(user) ||
+      tile::layoutOf(user->getResult(0)) != tile::layoutOf(op->getResult(0)))
+    return false;
+  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
+    if (!isa<tile::LoadOp>(between) && !isMemoryEffectFree(between)) return false;
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return !mayChange(views_[load.getView()]) || !isOverwritten(load);
+  Operation *input = op->getOperand(0).getDefiningOp();
+  return input && isDeferred(input);
+}
+
+Value KernelLowering::beginDeferredLoads(ValueRange operands) {
+  Value condition;
+  for (Value operand : operands) {
+    Operation *op = operand.getDefiningOp();
+    if (!op || !tile::isTile(operand) || !isDeferred(op)) continue;
+    while (auto cast = dyn_cast<tile::CastOp>(op))
+      op = cast.getInput().getDefiningOp();
+    RegisterLoad load = beginLoad(cast<tile::LoadOp>(op));
+    condition = both(condition, load.condition);
+    deferred_.try_emplace(op, std::move(load));
+  }
+  return condition;
+}
+
+Value KernelLowering::heldElement(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (auto load = deferred_.find(op); load != deferred_.end()) return loadRegister(load->second, at_, mode_);
+  return op && isDeferred(op) ? evaluateElementwise(op, at_, 0, mode_) : elementOf(tile, register_);
 }
 
 /// Not if all that writes the tensor is stores of the same elements by the same threads. Of threads that hold

@@ -90,12 +90,15 @@ void KernelLowering::bindElements(Value tile, ValueRange elements) {
 
 SmallVector<Value> KernelLowering::eachRegister(const layout::TileLayout &layout, Type element,
                                                 Value condition,
-                                                llvm::function_ref<Value(int64_t, Indices, Mode)> emit) {
+                                                llvm::function_ref<Value(Indices, Mode)> emit) {
   Vec<Value> thread = threadIndex(layout);
   auto all = [&](Mode mode) {
     Vec<Value> elements;
-    for (register_ = 0; register_ < layout.registers(); ++register_)
-      elements.push_back(emit(register_, registerIndex(layout, thread, register_), mode));
+    mode_ = mode;
+    for (register_ = 0; register_ < layout.registers(); ++register_) {
+      at_ = registerIndex(layout, thread, register_);
+      elements.push_back(emit(at_, mode));
+    }
     return elements;
   };
   if (!condition) return all({true});
@@ -132,13 +135,14 @@ LogicalResult KernelLowering::lowerInRegisters(Operation *op) {
   if (!tile::isElementwise(op) && !isa<tile::BroadcastOp, tile::IotaOp, arith::ConstantOp>(op))
     return notImplemented(op);
   // Masks cost more than a branch that is the same for all threads.
-  Value condition = insideCondition(op);
-  const bool isMask = isa<tile::MaskOp>(op);
+  Value condition = insideCondition(op), inside = beginDeferredLoads(op->getOperands());
+  const bool branches = isa<tile::MaskOp>(op) || !deferred_.empty();
   bindElements(result, eachRegister(layout, tile::tileType(result).getElementType(),
-                                    isMask ? condition : Value(), [&](int64_t, Indices at, Mode mode) {
+                                    branches ? both(condition, inside) : Value(), [&](Indices at, Mode mode) {
                                       return evaluateElementwise(op, at, 0,
-                                                                 {isMask ? mode.inside : !condition});
+                                                                 {branches ? mode.inside : !condition});
                                     }));
+  deferred_.clear();
   return success();
 }
 

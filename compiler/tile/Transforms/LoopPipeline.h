@@ -45,11 +45,16 @@ public:
     return llvm::map_to_vector(copies_, [](const StepCopy &copy) { return copy.view; });
   }
 
-  /// Bytes that `stages` stages take beyond those of the buffers that the loop has.
+  /// The operations whose memory the rings replace.
+  llvm::SmallVector<mlir::Operation *> replaced() {
+    return llvm::map_to_vector(
+        copies_, [](StepCopy &copy) { return copy.alloc ? copy.alloc.getOperation() : copy.op; });
+  }
+  /// Bytes that `stages` stages take.
   int64_t bytesOf(int64_t stages) {
     int64_t bytes = 0;
     for (StepCopy &copy : copies_)
-      bytes += copy.bytes() * (stages - (copy.alloc ? 1 : 0));
+      bytes += copy.bytes() * stages;
     // With words for copies that have arrived and, if warps have roles, for buffers that are free.
     return usesBoxes_ ? bytes + llvm::alignTo(2 * stages * kArrivalsWord, kRingAlign) : bytes;
   }

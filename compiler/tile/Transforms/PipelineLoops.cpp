@@ -11,9 +11,8 @@
 //                                                  yield %i + 1 mod 3 }
 //
 // A step past the end copies nothing and ends its group, so that each wait has the same number. The wait is a
-// barrier, too: what the step before has read may be overwritten after it. It runs after the first plan of
-// memory and after fusion, when it is known how much shared memory is free and which tiles are factors in
-// memory, and before the last plan.
+// barrier, too: what the step before has read may be overwritten after it. It runs after fusion, when it is
+// known how much shared memory is free and which tiles are factors in memory, and before the last plan.
 //
 // If the target copies boxes of tensors, a kernel gets a variant whose rings are filled that way, for
 // launches that allow it:
@@ -39,6 +38,7 @@
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "compiler/tile/Transforms/MemoryPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {
@@ -86,8 +86,6 @@ private:
   /// Pipelines the kernel's loops. With Kind::Boxes, `views_` are the tensors that are copied so.
   LogicalResult pipeline(KernelOp kernel, Kind kind) {
     kind_ = kind;
-    used_ =
-        kernel.getScratchBytes().value_or(0) + exchangeBytes(kernel, kernel.getThreads().value_or(threads));
     lines_.clear();
     views_.clear();
     demandedRoles_ = dyn_cast_or_null<schedule::BlockAttr>(kernel->removeAttr(schedule::kBlock));
@@ -160,6 +158,13 @@ private:
     auto decided = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kStages)),
          hint = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kMostStages));
     auto copy = dyn_cast_or_null<StringAttr>(loop->removeAttr(schedule::kCopy));
+  /// Bytes of shared memory that the kernel needs beside the rings of the loop.
+  int64_t bytesBeside(KernelOp kernel, Pipelining &pipelining) {
+    const int64_t scratch = scratchBytesWithout(kernel, pipelining.replaced());
+    return (scratch ? scratch + kRingAlign : 0) + // a ring may begin at a further multiple
+           exchangeBytes(kernel, kernel.getThreads().value_or(threads));
+  }
+
     const int64_t wanted = decided ? decided.getInt() : hint ? hint.getInt() : int64_t(stages);
     auto report = [&](const llvm::Twine &what) {
       if (decided || hint) lines_.insert(llvm::formatv("{0}: stages={1} {2}", backend, wanted, what.str()));
@@ -183,11 +188,14 @@ private:
     const bool usesBoxes = kind_ == Kind::Boxes && whyNoBoxes.empty() && (!copy || demandsBoxes);
     pipelining.useBoxes(usesBoxes);
     int64_t depth = wanted;
-    while (depth > 1 && used_ + pipelining.bytesOf(depth) > sharedBytes)
+    while (depth > 1 && bytesOf(depth) > sharedBytes)
       --depth;
     if (depth < wanted) {
       const std::string amount = llvm::formatv("it needs {0} bytes of shared memory, {1} has {2}",
-                                               used_ + pipelining.bytesOf(wanted), backend, sharedBytes);
+    auto bytesOf = [&, beside = bytesBeside(kernel, pipelining)](int64_t depth) {
+      return beside + pipelining.bytesOf(depth);
+    };
+                                               bytesOf(wanted), backend, sharedBytes);
       if (usesBoxes && (depth < 2 || decided)) whyNoRoles_ = "a loop copies no boxes: " + amount;
       if (usesBoxes && decided && !demandsBoxes) return 1; // the other variant has them
       if (decided)
@@ -200,7 +208,6 @@ private:
       return refuse("schedule.copy = \"tma\"", "two stages do not fit into shared memory",
                     "smaller tiles do");
     if (depth < 2) return 1;
-    used_ += pipelining.bytesOf(depth);
     if (usesBoxes) {
       views_.insert_range(pipelining.views());
       if (failed(chooseRoles(kernel, pipelining))) return failure();
@@ -211,7 +218,6 @@ private:
 
   static constexpr llvm::StringLiteral kBoxes = "tma";
   Kind kind_ = Kind::Async;
-  int64_t used_ = 0; // bytes of shared memory
   std::set<std::string> lines_;
   llvm::SmallSetVector<Value, 4> views_;
   schedule::BlockAttr demandedRoles_, roles_;

@@ -7,6 +7,7 @@
 // loop has one place for the initial value, every iteration and the result. A product whose accumulator is
 // not read again works in the accumulator's place.
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/Transforms/MemoryPlan.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,30 +32,43 @@ struct Slot {
   int64_t begin, end, bytes, align, offset = -1;
 };
 
-class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
-  DenseMap<Operation *, int64_t> position_, endPosition_;
-  std::vector<Operation *> order_; // by position
-  DenseMap<Value, int64_t> lastRead_;
-  DenseMap<Value, int> slotOf_;
-  std::vector<Slot> slots_;
-
-  void runOnOperation() override {
-    position_.clear(), endPosition_.clear(), order_.clear();
-    lastRead_.clear(), slotOf_.clear(), slots_.clear();
-    KernelOp kernel = getOperation();
+class Plan {
+public:
+  /// Plans the kernel as if the operations `without` were not there.
+  explicit Plan(KernelOp kernel, ArrayRef<Operation *> without = {}) : without_(llvm::from_range, without) {
     int64_t n = 0;
     number(kernel, n);
     findLastReads();
-    int64_t shared = planShared(kernel);
+    placeShared(kernel);
     for (Block &block : kernel.getBody())
       assign(block);
-    int64_t total = place(shared);
-    annotate(kernel);
-    Builder b(&getContext());
-    kernel.setSharedBytesAttr(b.getI64IntegerAttr(shared));
-    kernel.setScratchBytesAttr(b.getI64IntegerAttr(total));
+    total_ = place(shared_);
   }
 
+  /// Bytes of the shared buffers, and of all of the scratch.
+  int64_t shared() const { return shared_; }
+  int64_t total() const { return total_; }
+
+  /// Writes the places to the operations.
+  void annotate(KernelOp kernel) const {
+    Builder b(kernel.getContext());
+    for (auto [alloc, offset] : buffers_)
+      AllocSharedOp(alloc).setOffsetAttr(b.getI64IntegerAttr(offset));
+    kernel.walk([&](Operation *op) {
+      SmallVector<int64_t> offsets;
+      if (auto loop = dyn_cast<scf::WhileOp>(op))
+        for (Value arg : loop.getBeforeArguments())
+          if (isTile(arg)) offsets.push_back(slots_[slotOf_.lookup(arg)].offset);
+      for (Value result : op->getResults())
+        if (auto it = slotOf_.find(result); it != slotOf_.end()) offsets.push_back(slots_[it->second].offset);
+      op->removeAttr(kScratch);
+      if (!offsets.empty()) op->setAttr(kScratch, DenseI64ArrayAttr::get(op->getContext(), offsets));
+    });
+    kernel.setSharedBytesAttr(b.getI64IntegerAttr(shared_));
+    kernel.setScratchBytesAttr(b.getI64IntegerAttr(total_));
+  }
+
+private:
   void number(Operation *op, int64_t &n) {
     position_[op] = n++;
     order_.push_back(op);
@@ -64,17 +78,17 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     endPosition_[op] = n++;
   }
 
-  int64_t planShared(KernelOp kernel) {
+  void placeShared(KernelOp kernel) {
     int64_t used = 0;
-    Builder b(&getContext());
     kernel.walk([&](AllocSharedOp alloc) {
+      if (without_.contains(alloc)) return;
       auto type = cast<BufferType>(alloc.getResult().getType());
       int64_t align = std::max<int64_t>(alignOf(alloc.getResult()), alloc.getAlign());
       used = llvm::alignTo(used, align);
-      alloc.setOffsetAttr(b.getI64IntegerAttr(used));
+      buffers_.emplace_back(alloc, used);
       used += type.getNumElements() * tessera::storageBytes(type.getElementType());
     });
-    return llvm::alignTo(used, kAlign);
+    shared_ = llvm::alignTo(used, kAlign);
   }
 
   static int64_t bytesOf(Value v) {
@@ -120,6 +134,7 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
 
   void assign(Block &block) {
     for (Operation &op : block) {
+      if (without_.contains(&op)) continue;
       if (auto loop = dyn_cast<scf::WhileOp>(op)) {
         assignWhile(loop);
       } else if (auto loop = dyn_cast<LoopLikeOpInterface>(op)) {
@@ -218,19 +233,24 @@ class PlanMemory : public impl::TilePlanMemoryBase<PlanMemory> {
     return total;
   }
 
-  void annotate(KernelOp kernel) {
-    kernel.walk([&](Operation *op) {
-      SmallVector<int64_t> offsets;
-      if (auto loop = dyn_cast<scf::WhileOp>(op))
-        for (Value arg : loop.getBeforeArguments())
-          if (isTile(arg)) offsets.push_back(slots_[slotOf_.lookup(arg)].offset);
-      for (Value result : op->getResults())
-        if (auto it = slotOf_.find(result); it != slotOf_.end()) offsets.push_back(slots_[it->second].offset);
-      op->removeAttr(kScratch);
-      if (!offsets.empty()) op->setAttr(kScratch, DenseI64ArrayAttr::get(op->getContext(), offsets));
-    });
-  }
+  llvm::SmallPtrSet<Operation *, 4> without_;
+  DenseMap<Operation *, int64_t> position_, endPosition_;
+  std::vector<Operation *> order_; // by position
+  DenseMap<Value, int64_t> lastRead_;
+  DenseMap<Value, int> slotOf_;
+  std::vector<Slot> slots_;
+  SmallVector<std::pair<AllocSharedOp, int64_t>> buffers_; // with their offsets
+  int64_t shared_ = 0, total_ = 0;
+};
+
+struct PlanMemory : impl::TilePlanMemoryBase<PlanMemory> {
+  void runOnOperation() override { Plan(getOperation()).annotate(getOperation()); }
 };
 
 } // namespace
+
+int64_t tile::scratchBytesWithout(KernelOp kernel, ArrayRef<Operation *> without) {
+  return Plan(kernel, without).total();
+}
+
 } // namespace tessera

@@ -84,7 +84,7 @@ tile.kernel @loads(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %k: in
 // A request is reduced to what fits; the target's default is, too, without a word.
 // CHECK-LABEL: tile.kernel @reduced
 // CHECK-SAME: decisions = {stages = 2 : i64}
-// CHECK-SAME: fallbacks = ["gpu: stages=4 is reduced to 2: it needs 43008 bytes of shared memory, gpu has 32768"]
+// CHECK-SAME: fallbacks = ["gpu: stages=4 is reduced to 2: it needs 41984 bytes of shared memory, gpu has 32768"]
 // CHECK: tile.alloc_shared {{.*}}!tile.buffer<2x64x64xbf16, none>
 tile.kernel @reduced(%x: !tile.view<?x?xbf16>, %k: index) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "k"], access = read>,
@@ -112,7 +112,7 @@ tile.kernel @refused(%x: !tile.view<?x?xbf16>, %k: index) grid [] attributes {pa
   %c64 = arith.constant 64 : index
   %z = arith.constant dense<0.0> : tensor<64x64xbf16>
   %a = tile.alloc_shared : !tile.buffer<64x64xbf16, none>
-  // expected-error@+2 {{schedule.stages = 4: it needs 43008 bytes of shared memory, gpu has 32768}}
+  // expected-error@+2 {{schedule.stages = 4: it needs 41984 bytes of shared memory, gpu has 32768}}
   // expected-note@+1 {{hint: at most 2 fit; smaller tiles leave room for more}}
   %s = scf.for %i = %c0 to %k step %c64 iter_args(%acc = %z) -> (tensor<64x64xbf16>) {
     tile.cp_async %x[%c0, %i] extents [64, 64] to %a : !tile.view<?x?xbf16>, !tile.buffer<64x64xbf16, none>

@@ -1,0 +1,47 @@
+// RUN: tsr-opt %s -gpu-lower-tile=target=ptx:sm_80 | FileCheck %s
+
+// What one elementwise operation uses is loaded where that computes, register by register, also through a conversion: one branch
+// with both loads, in which each access is followed by its sums.
+// CHECK-LABEL: gpu.func @tsr_kernel_add
+// CHECK-NOT: llvm.load
+// CHECK: scf.if
+// CHECK: llvm.load {{.*}} -> vector<2xi16>
+// CHECK: llvm.load {{.*}} -> vector<2xf32>
+// CHECK: arith.addf
+// CHECK: arith.addf
+// CHECK: llvm.load {{.*}} -> vector<2xi16>
+// CHECK: llvm.load {{.*}} -> vector<2xf32>
+// CHECK: } else {
+#c = #tile.layout<reg = [[0,1], [8,0]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [], repeat = [1, 1]>
+tile.kernel @add(%x: !tile.view<16x8xbf16>, %y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>, %n: index) grid []
+    attributes {threads = 32 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["16", "8"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["16", "8"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["16", "8"], access = write>,
+    #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %x[%n, %c0] extents [16, 8] : !tile.view<16x8xbf16> -> tensor<16x8xbf16, #c>
+  %b = tile.load %y[%n, %c0] extents [16, 8] : !tile.view<16x8xf32> -> tensor<16x8xf32, #c>
+  %w = tile.cast %a from bf16 to f32 : tensor<16x8xbf16, #c> -> tensor<16x8xf32, #c>
+  %s = arith.addf %w, %b : tensor<16x8xf32, #c>
+  tile.store %s, %z[%n, %c0] extents [16, 8] : tensor<16x8xf32, #c>, !tile.view<16x8xf32>
+  tile.return
+}
+
+// A value that is used twice is loaded once, before both.
+// CHECK-LABEL: gpu.func @tsr_kernel_twice
+// CHECK: llvm.load {{.*}} -> vector<2xf32>
+// CHECK: llvm.load {{.*}} -> vector<2xf32>
+// CHECK: } else {
+// CHECK: arith.mulf
+tile.kernel @twice(%y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>, %n: index) grid []
+    attributes {threads = 32 : i64, params = [
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["16", "8"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["16", "8"], access = write>,
+    #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %b = tile.load %y[%n, %c0] extents [16, 8] : !tile.view<16x8xf32> -> tensor<16x8xf32, #c>
+  %s = arith.mulf %b, %b : tensor<16x8xf32, #c>
+  tile.store %s, %z[%n, %c0] extents [16, 8] : tensor<16x8xf32, #c>, !tile.view<16x8xf32>
+  tile.return
+}
