@@ -18,6 +18,7 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   decide.warps = target.warps;
   decide.mostWarps = target.mostWarps;
   decide.lanes = target.warpSize;
+  decide.units = target.units;
   for (const MatrixProduct &product : target.matrixInstructions)
     forEachWord(product.dtypes, [&](std::string_view dtype) {
       decide.factors.push_back(std::string(dtype));

@@ -91,19 +91,38 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
                                                   cast<tile::IndexExprAttr>(axis).getExpr()));
 }
 
-/// The last axis varies fastest.
-void TileLowering::emitProgramIds(Value program) {
-  programId_ = program;
-  programIds_.assign(axisCounts_.size(), Value());
+/// The last axis varies fastest. In groups of rows the last but one does.
+auto TileLowering::programIdsOf(Value program) -> Vec<Value> {
+  const size_t axes = axisCounts_.size();
+  Vec<Value> ids(axes);
   Value rest = program;
-  for (unsigned axis = axisCounts_.size(); axis-- > 0;) {
-    if (axis == 0) {
-      programIds_[axis] = rest;
-      break;
-    }
-    programIds_[axis] = arith::RemUIOp::create(b_, rest, axisCounts_[axis]);
-    rest = arith::DivUIOp::create(b_, rest, axisCounts_[axis]);
-  }
+  auto split = [&](Value &rest, Value count) -> Value {
+    Value inner = arith::RemUIOp::create(b_, rest, count);
+    rest = arith::DivUIOp::create(b_, rest, count);
+    return inner;
+  };
+  for (size_t axis = axes; axis-- > 1;)
+    ids[axis] = split(rest, axisCounts_[axis]);
+  if (axes) ids[0] = rest;
+  if (!kernel_.getGroupRows() || axes < 2) return ids;
+  Value &row = ids[axes - 2], &column = ids[axes - 1];
+  Value columns = axisCounts_[axes - 1], most = constant(int64_t(*kernel_.getGroupRows()));
+  Value inGroup = arith::RemUIOp::create(b_, row, most);
+  Value first = arith::SubIOp::create(b_, row, inGroup);
+  Value rows = arith::MinUIOp::create(b_, arith::SubIOp::create(b_, axisCounts_[axes - 2], first), most);
+  Value number = arith::AddIOp::create(b_, arith::MulIOp::create(b_, inGroup, columns), column);
+  row = arith::AddIOp::create(b_, first, split(number, rows));
+  column = number;
+  return ids;
+}
+
+void TileLowering::emitProgramIds(Value program) {
+  programIds_ = programIdsOf(program);
+  programId_ = program;
+  if (!kernel_.getGroupRows()) return;
+  programId_ = constant(0); // what the program sees does not depend on the order
+  for (auto [id, count] : llvm::zip(programIds_, axisCounts_))
+    programId_ = arith::AddIOp::create(b_, arith::MulIOp::create(b_, programId_, count), id);
 }
 
 LogicalResult TileLowering::lowerBlock(Block &block) {

@@ -220,6 +220,8 @@ protected:
   Value dimValue(llvm::StringRef text);
   void emitProgramIds(Value program);
   LogicalResult lowerBlock(mlir::Block &);
+  /// The positions of a program, by its number, on the axes of the grid.
+  Vec<Value> programIdsOf(Value program);
   LogicalResult lowerOp(Operation *);
   LogicalResult lowerScalarOp(Operation *);
   Value scalar(Value v) { return map_.lookup(v); }

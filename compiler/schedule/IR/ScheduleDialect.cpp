@@ -168,6 +168,8 @@ LogicalResult GridOp::verify() {
     if (failed(verifyExprs(*this, exprs.getValue()))) return failure();
   if (failed(verifyPlacement(*this, getPlacement()))) return failure();
   if (getBatch() && getBatch()->size() != axes) return emitOpError() << "batch needs one entry per axis";
+  if (getGroupRows() && axes < 2)
+    return emitOpError() << "group_rows groups rows of two axes; the grid has " << axes;
   if (!getOrder()) return success();
   SmallVector<int64_t> sorted(*getOrder());
   llvm::sort(sorted);

@@ -96,10 +96,13 @@ def Schedule_GridOp : Schedule_Op<"grid", [
     Axis k has ceildiv(to - from, step) programs; its variable is from + position * step. Bounds are expressions of
     the kernel's dims and integer scalars. No axis means one program. `batch` marks implicit batch axes. `order`
     lists the axes from the slowest to the fastest of the linearised grid; `placement` says where it may run.
+    With `group_rows = 16` the last two axes of `order` are walked in groups of 16 rows, column by column in each group:
+    programs that run at the same time read fewer rows and columns of a product's factors. Results do not depend on it.
   }];
   let arguments = (ins Tile_IndexExprArray:$from, Tile_IndexExprArray:$to, Tile_IndexExprArray:$step, StrArrayAttr:$names,
                        OptionalAttr<DenseBoolArrayAttr>:$batch, OptionalAttr<StrAttr>:$placement,
-                       OptionalAttr<DenseI64ArrayAttr>:$order);
+                       OptionalAttr<DenseI64ArrayAttr>:$order,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$group_rows);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -3,6 +3,7 @@
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
 
 namespace tessera {
@@ -68,11 +69,61 @@ private:
     if (number < warps) kernel.setWarps(number);
   }
 
+  /// Which variables of the grid, one bit each, a position of a load may follow from.
+  static uint64_t axesOf(ValueRange positions, GridOp grid) {
+    uint64_t axes = 0;
+    llvm::SetVector<Value> values(positions.begin(), positions.end());
+    for (size_t i = 0; i < values.size(); ++i) {
+      auto arg = dyn_cast<BlockArgument>(values[i]);
+      if (arg && arg.getOwner() == &grid.getBody().front()) {
+        axes |= uint64_t(1) << arg.getArgNumber();
+      } else if (auto loop = arg ? dyn_cast<scf::ForOp>(arg.getOwner()->getParentOp()) : scf::ForOp()) {
+        if (arg != loop.getInductionVar()) return ~uint64_t(0);
+        values.insert(loop.getLowerBound());
+      } else if (Operation *op = values[i].getDefiningOp()) {
+        if (op->getNumRegions()) return ~uint64_t(0);
+        values.insert(op->operand_begin(), op->operand_end());
+      }
+    }
+    return axes;
+  }
+
+  /// Of a product's grid, whose rows and columns each read a factor. The programs that run at the same time,
+  /// one on each unit, read the least if their sums form a square.
+  void decideRows(GridOp grid) {
+    ArrayRef<int64_t> order = *grid.getOrder();
+    if (!units || grid.getGroupRows() || order.size() < 2 || order.size() > 64) return;
+    const int64_t row = order[order.size() - 2], column = order.back();
+    bool readsRows = false, readsColumns = false;
+    grid.walk([&](tile::MmaOp mma) {
+      auto loop = mma->getParentOfType<scf::ForOp>();
+      if (!loop) return;
+      auto read = [&](ValueRange starts) {
+        const uint64_t axes = axesOf(starts, grid), ofRow = axes >> row & 1, ofColumn = axes >> column & 1;
+        readsRows |= ofRow && !ofColumn;
+        readsColumns |= ofColumn && !ofRow;
+      };
+      for (auto load : loop.getOps<tile::LoadOp>())
+        read(load.getStarts());
+      for (auto copy : loop.getOps<tile::CpAsyncOp>())
+        read(copy.getStarts());
+    });
+    if (!readsRows || !readsColumns) return;
+    auto stepOf = [&](int64_t axis) {
+      return cast<tile::IndexExprAttr>(grid.getStep()[axis]).getExpr().asConstant().value_or(1);
+    };
+    int64_t rows = 1; // a power of two next to the square's
+    while (2 * rows * rows * stepOf(row) < units * stepOf(column))
+      rows *= 2;
+    grid.setGroupRows(rows);
+  }
+
   /// The order as written: consecutive programs differ in the last axis and share the rows that they read.
   void decide(GridOp grid) {
     if (!grid.getPlacement()) grid.setPlacement("any");
     if (!grid.getOrder())
       grid.setOrder(llvm::to_vector(llvm::seq<int64_t>(0, grid.getBody().getNumArguments())));
+    decideRows(grid);
   }
 
   /// Enough lanes that a program outweighs its dispatch (some microseconds of streaming), and few enough that

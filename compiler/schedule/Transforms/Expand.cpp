@@ -80,6 +80,8 @@ private:
     if (source_.getWarps() && warpSize_)
       state.addAttribute("threads", b_.getI64IntegerAttr(int64_t(*source_.getWarps()) * warpSize_));
     state.addAttribute("grid", gridOf(construct));
+    if (auto grid = dyn_cast<GridOp>(construct); grid && grid.getGroupRowsAttr())
+      state.addAttribute("group_rows", grid.getGroupRowsAttr());
     if (auto lanes = dyn_cast<LanesOp>(construct))
       state.addAttribute("lanes_per_program", lanes.getLanesPerProgramAttr());
     if (DictionaryAttr decisions = decisionsOf(construct)) state.addAttribute("decisions", decisions);
@@ -93,15 +95,18 @@ private:
     b_.setInsertionPointToEnd(&block);
   }
 
-  /// Reports the kernel's deepest pipeline in the metadata.
+  /// Reports the kernel's deepest pipeline and the order of its programs in the metadata.
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
     construct->walk([&](scf::ForOp loop) {
       for (StringRef name : {schedule::kStages, schedule::kMostStages})
         if (auto attr = loop->getAttrOfType<IntegerAttr>(name)) stages = std::max(stages, attr.getInt());
     });
-    if (stages == 0) return {};
-    return b_.getDictionaryAttr(b_.getNamedAttr("stages", b_.getI64IntegerAttr(stages)));
+    NamedAttrList decisions;
+    if (stages) decisions.set("stages", b_.getI64IntegerAttr(stages));
+    if (auto grid = dyn_cast<GridOp>(construct); grid && grid.getGroupRowsAttr())
+      decisions.set("group_rows", grid.getGroupRowsAttr());
+    return decisions.empty() ? DictionaryAttr() : decisions.getDictionary(b_.getContext());
   }
 
   Value index(Location loc, const IndexExpr &expr) {

@@ -56,7 +56,7 @@ def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   let summary = "Fills the open decisions of a schedule";
   let description = [{
-    Gives `schedule.grid` its `placement` and `order`, `schedule.lanes` its `lanes_per_program`, loops their
+    Gives `schedule.grid` its `placement` and `order`, that of a product on a target with `units` also its `group_rows`, `schedule.lanes` its `lanes_per_program`, loops their
     `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
     the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
     fusion group there. On GPUs a kernel with a product by a matrix instruction gets `warps`: the tunable `num_warps`, or a
@@ -71,6 +71,7 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
     Option<"warps", "warps", "int64_t", "0", "of a program of the target by default; 0: a program has one thread">,
     Option<"mostWarps", "most-warps", "int64_t", "0", "that a program may have">,
     Option<"lanes", "lanes", "int64_t", "32", "of a warp of the target">,
+    Option<"units", "units", "int64_t", "0", "of the target, which run programs at the same time; 0: unknown">,
     ListOption<"factors", "factors", "std::string", "dtypes that matrix instructions multiply">,
   ];
 }

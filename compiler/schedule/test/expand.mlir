@@ -32,6 +32,18 @@ schedule.kernel @grid(%x: !tile.view<?x?xf32>, %n: i32, %u: i8, %M: index) attri
 
 // -----
 
+// The kernel has the order of its programs, and reports it.
+// CHECK-LABEL: tile.kernel @rows(
+// CHECK-SAME: decisions = {group_rows = 4 : i64}
+// CHECK-SAME: group_rows = 4 : i64
+schedule.kernel @rows(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid (%i, %j) = ("0", "0") to ("M", "M") step ("1", "1") names ["i", "j"]
+      attributes {group_rows = 4 : i64, order = array<i64: 0, 1>, placement = "any"} {
+  }
+}
+
+// -----
+
 // One program.
 // CHECK-LABEL: tile.kernel @one() grid []
 // CHECK-NEXT: tile.return

@@ -37,6 +37,14 @@ schedule.kernel @k() attributes {params = []} {
 // -----
 
 schedule.kernel @k() attributes {params = []} {
+  // expected-error @+1 {{group_rows groups rows of two axes; the grid has 1}}
+  schedule.grid (%i) = ("0") to ("4") step ("1") names ["i"] attributes {group_rows = 2 : i64} {
+  }
+}
+
+// -----
+
+schedule.kernel @k() attributes {params = []} {
   // expected-error @+1 {{order must name each of the 1 axes once}}
   schedule.grid (%i) = ("0") to ("4") step ("1") names ["i"] attributes {order = array<i64: 1>} {
   }

@@ -21,6 +21,8 @@ LogicalResult KernelOp::verify() {
   if (failed(verifyParams(*this, getParams()))) return failure();
   if (getGrid().size() > 64)
     return emitOpError() << "has a grid of " << getGrid().size() << " axes; at most 64";
+  if (getGroupRows() && getGrid().size() < 2)
+    return emitOpError() << "group_rows groups rows of two axes; the grid has " << getGrid().size();
   if (failed(verifyIndexExprs(*this, getGrid().getValue(), indexNames(getArgumentTypes(), getParams()))))
     return failure();
   if (auto bytes = getVectorBytes(); bytes && *bytes != 16 && *bytes != 32 && *bytes != 64)

@@ -24,7 +24,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     `grid` counts the programs of each axis, outermost first, in the expression language of the kernel metadata.
     `params` describes the arguments (`#tile.param`) in their order: tensors, results, scalars, dims. `epilogue` names the
     operations of a graph function that a product applies to its result before storing it.
-    `threads` is the number of threads that share a program, if it is not the target's default.
+    `threads` is the number of threads that share a program, if it is not the target's default. With `group_rows` programs
+    start column by column in groups of so many rows of the last two axes.
     The attributes after `tunables` are filled by passes.
   }];
   let arguments = (ins
@@ -32,7 +33,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     DefaultValuedStrAttr<StrAttr, "standard">:$numerics,
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,
-    OptionalAttr<I64Attr>:$threads, OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$vector_bytes,
+    OptionalAttr<I64Attr>:$threads, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$group_rows, OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$vector_bytes,
     OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue, OptionalAttr<Tile_FragmentAttr>:$fragment,
     OptionalAttr<StrAttr>:$fragment_in, OptionalAttr<StrAttr>:$fragment_acc,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);

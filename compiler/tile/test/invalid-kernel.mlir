@@ -308,3 +308,10 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["4"], strides = ["-1"]>]} {
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{group_rows groups rows of two axes; the grid has 1}}
+tile.kernel @k() grid ["4"] attributes {params = [], group_rows = 2 : i64} {
+  tile.return
+}
