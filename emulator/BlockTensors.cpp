@@ -8,7 +8,7 @@
 namespace tessera::emulator {
 namespace {
 
-/// PTX ISA, "Instruction descriptor" of kinds f16 and i8.
+/// PTX ISA, "Instruction descriptor" of kinds f16, tf32, f8f6f4 and i8.
 struct InstructionDescriptor {
   uint32_t bits;
   uint32_t field(int first, int count) const { return bits >> first & ((1u << count) - 1); }
@@ -124,7 +124,10 @@ void Block::startTensorProduct(SharedProduct product, uint32_t address, uint32_t
                                int32_t site) {
   const InstructionDescriptor d{descriptor};
   using I = MatrixInstruction;
-  const bool isInteger = product.instruction == I::Tcgen05MxNx32I8;
+  // The kind, by one of its instructions; the descriptor has the factors' dtype.
+  const bool isInteger = product.instruction == I::Tcgen05MxNx32I8,
+             isTf32 = product.instruction == I::Tcgen05MxNx8Tf32;
+  const auto least = isTf32 ? 2u : 0u, most = isTf32 ? 2u : 1u;
   for (int operand : {0, 1}) {
     product.isAlongK[operand] = d.isAlongK(operand);
     // Bits 46 to 48 have a fixed value; what is beside the fields of wgmma is zero.
@@ -132,13 +135,22 @@ void Block::startTensorProduct(SharedProduct product, uint32_t address, uint32_t
       failTensor("E_EMU_OPERANDS", site, "starts a product with a shared memory descriptor of unknown form");
   }
   product.m = d.m(), product.n = d.n();
-  if (!d.isPlain() || d.sum() != (isInteger ? 2u : 1u) || d.factor(0) != d.factor(1) || d.factor(0) > 1 ||
-      (product.m != 128 && product.m != 64) || product.n < 8 || product.n > 256 ||
+  if (!d.isPlain() || d.sum() != (isInteger ? 2u : 1u) || d.factor(0) != d.factor(1) || d.factor(0) < least ||
+      d.factor(0) > most || (product.m != 128 && product.m != 64) || product.n < 8 || product.n > 256 ||
       product.n % (product.m == 64 && (!isInteger || product.n < 32) ? 8 : 16))
     failTensor("E_EMU_OPERANDS", site,
                "starts a product with an instruction descriptor that is not executed here");
-  if (!isInteger) product.instruction = d.factor(0) ? I::Tcgen05MxNx16Bf16 : I::Tcgen05MxNx16F16;
-  if (isInteger && !d.factor(0)) product.instruction = I::Tcgen05MxNx32U8;
+  if (isTf32 && !(product.isAlongK[0] && product.isAlongK[1]))
+    failTensor("E_EMU_OPERANDS", site,
+               "starts a product of tf32 that are stored along m or n, which needs a swizzle that is not "
+               "executed here");
+  if (!d.factor(0)) {
+    if (isInteger) product.instruction = I::Tcgen05MxNx32U8;
+  } else if (product.instruction == I::Tcgen05MxNx16F16) {
+    product.instruction = I::Tcgen05MxNx16Bf16;
+  } else if (product.instruction == I::Tcgen05MxNx32E4M3) {
+    product.instruction = I::Tcgen05MxNx32E5M2;
+  }
   const auto count = static_cast<uint32_t>(product.n);
   if (!tensor_.holds(address, count))
     failTensor("E_EMU_ALLOCATION", site,

@@ -88,6 +88,7 @@ TESSERA_EMULATED void tsr_emu_shared_product(int32_t instruction, int32_t n, int
                                              uint64_t a, uint64_t b, float *sums, int32_t site) {
   Block::current().startProduct({.instruction = static_cast<tessera::MatrixInstruction>(instruction),
                                  .n = n,
+                                 .adds = (flags & 4) != 0,
                                  .isAlongK = {(flags & 1) != 0, (flags & 2) != 0},
                                  .descriptors = {a, b},
                                  .number = number,

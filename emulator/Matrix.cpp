@@ -1,4 +1,5 @@
 #include "emulator/Matrix.h"
+#include "emulator/Formats.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,45 +13,6 @@ struct Position {
 };
 /// Returns where the i-th element that a lane holds is in the matrix.
 using PositionFn = Position (*)(int i, int lane);
-
-/// A dtype of A and B: the bytes of an element, and its value.
-struct Format {
-  size_t bytes;
-  double (*read)(const void *);
-};
-
-template <typename T> T bitsAt(const void *from) {
-  T bits;
-  std::memcpy(&bits, from, sizeof bits);
-  return bits;
-}
-template <typename T>
-constexpr Format kPlain = {sizeof(T), [](const void *p) { return double(bitsAt<T>(p)); }};
-constexpr Format kBf16 = {
-    2, [](const void *p) -> double { return std::bit_cast<float>(uint32_t{bitsAt<uint16_t>(p)} << 16); }};
-constexpr Format kF16 = kPlain<_Float16>;
-/// The lower 13 bits are not read.
-constexpr Format kTf32 = {
-    4, [](const void *p) -> double { return std::bit_cast<float>(bitsAt<uint32_t>(p) & ~0x1fffu); }};
-/// The upper half of an f16.
-constexpr Format kE5M2 = {1, [](const void *p) -> double {
-                            return std::bit_cast<_Float16>(static_cast<uint16_t>(bitsAt<uint8_t>(p) << 8));
-                          }};
-double readE4M3(uint8_t bits, int bias) {
-  const int exponent = bits >> 3 & 15, mantissa = bits & 7;
-  const double size = std::ldexp(exponent ? 8 + mantissa : mantissa, (exponent ? exponent : 1) - bias - 3);
-  return bits & 0x80 ? -size : size;
-}
-/// OCP: no infinities, the largest magnitude is a NaN.
-constexpr Format kE4M3 = {1, [](const void *p) {
-                            const auto bits = bitsAt<uint8_t>(p);
-                            return (bits & 0x7f) == 0x7f ? std::nan("") : readE4M3(bits, 7);
-                          }};
-/// CDNA 3 ISA: neither infinities nor -0, whose bits are the only NaN.
-constexpr Format kE4M3Fnuz = {1, [](const void *p) {
-                                const auto bits = bitsAt<uint8_t>(p);
-                                return bits == 0x80 ? std::nan("") : readE4M3(bits, 8);
-                              }};
 
 enum class Sum { F32, I32, F64 };
 size_t bytesOf(Sum sum) { return sum == Sum::F64 ? 8 : 4; }

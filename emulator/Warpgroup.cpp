@@ -1,6 +1,6 @@
 #include "emulator/Warpgroup.h"
+#include "emulator/Formats.h"
 #include <bit>
-#include <cstring>
 #include <vector>
 
 namespace tessera::emulator {
@@ -42,21 +42,30 @@ struct Descriptor {
   }
 };
 
-uint32_t bytesOf(MatrixInstruction instruction) {
+const Format &formatOf(MatrixInstruction instruction) {
   using I = MatrixInstruction;
-  return instruction == I::Tcgen05MxNx32I8 || instruction == I::Tcgen05MxNx32U8 ? 1 : 2;
+  switch (instruction) {
+  case I::Wgmma64xNx16Bf16:
+  case I::Tcgen05MxNx16Bf16:
+    return kBf16;
+  case I::Wgmma64xNx32E4M3:
+  case I::Tcgen05MxNx32E4M3:
+    return kE4M3;
+  case I::Wgmma64xNx32E5M2:
+  case I::Tcgen05MxNx32E5M2:
+    return kE5M2;
+  case I::Wgmma64xNx8Tf32:
+  case I::Tcgen05MxNx8Tf32:
+    return kTf32;
+  case I::Tcgen05MxNx32I8:
+    return kPlain<int8_t>;
+  case I::Tcgen05MxNx32U8:
+    return kPlain<uint8_t>;
+  default:
+    return kF16;
+  }
 }
-
-double valueOf(MatrixInstruction instruction, const uint8_t *element) {
-  using I = MatrixInstruction;
-  if (instruction == I::Tcgen05MxNx32I8) return static_cast<int8_t>(*element);
-  if (instruction == I::Tcgen05MxNx32U8) return *element;
-  uint16_t bits;
-  std::memcpy(&bits, element, sizeof bits);
-  if (instruction == I::Wgmma64xNx16Bf16 || instruction == I::Tcgen05MxNx16Bf16)
-    return std::bit_cast<float>(uint32_t{bits} << 16);
-  return static_cast<float>(std::bit_cast<_Float16>(bits));
-}
+uint32_t bytesOf(MatrixInstruction instruction) { return static_cast<uint32_t>(formatOf(instruction).bytes); }
 
 /// Calls visit(mn, k, offset) for the first element of each chunk.
 template <typename Visit> void forEach(const SharedProduct &p, int operand, Visit visit) {
@@ -71,12 +80,13 @@ template <typename Visit> void forEach(const SharedProduct &p, int operand, Visi
 
 /// The elements of an operand, by rows of A or columns of B.
 std::vector<double> elementsOf(const SharedProduct &p, int operand, const uint8_t *shared) {
+  const Format &format = formatOf(p.instruction);
   const uint32_t bytes = bytesOf(p.instruction), depth = kRowBytes / bytes;
   std::vector<double> all(static_cast<size_t>(operand == 0 ? p.m : p.n) * depth);
   forEach(p, operand, [&](uint32_t mn, uint32_t k, uint32_t offset) {
     for (uint32_t i = 0; i < kChunk / bytes; ++i)
       all[p.isAlongK[operand] ? mn * depth + k + i : (mn + i) * depth + k] =
-          valueOf(p.instruction, shared + offset + i * bytes);
+          format.read(shared + offset + i * bytes);
   });
   return all;
 }
@@ -109,12 +119,13 @@ int64_t multiply(const SharedProduct &p, const uint8_t *shared, std::span<float 
     const int lane = row / 16 * 32 + row % 8 * 4 + column % 8 / 2;
     const int i = column / 8 * 4 + (row % 16 < 8 ? 0 : 2) + column % 2;
     float &sum = sums[static_cast<size_t>(lane)][i];
-    sum = static_cast<float>(sumFrom(double{sum}));
+    sum = static_cast<float>(sumFrom(p.adds ? double{sum} : 0));
   });
 }
 
 int64_t multiply(const SharedProduct &p, const uint8_t *shared, bool adds, uint32_t *sums, int64_t rows) {
-  const bool isInteger = bytesOf(p.instruction) == 1;
+  const bool isInteger = p.instruction == MatrixInstruction::Tcgen05MxNx32I8 ||
+                         p.instruction == MatrixInstruction::Tcgen05MxNx32U8;
   return multiplyAll(p, shared, [&](int row, int column, auto &&sumFrom) {
     // Of 64 rows 16 are in each 32 lanes.
     uint32_t &cell = sums[column * rows + (p.m == 64 ? row / 16 * 32 + row % 16 : row)];

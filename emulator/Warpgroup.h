@@ -16,6 +16,7 @@ constexpr int kWarpgroup = 128; // lanes
 struct SharedProduct {
   MatrixInstruction instruction;
   int32_t m = 64, n = 0;
+  bool adds = true;                 // wgmma: to the sums; otherwise they start at zero
   bool isAlongK[2] = {true, true};  // A, B
   uint64_t descriptors[2] = {0, 0}; // A, B
   int32_t number = 0;               // of the operation in the program

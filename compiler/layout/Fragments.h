@@ -34,6 +34,8 @@ struct Fragment {
   // k8 adds 8 to the index along k, 0 copies. Empty: the operand is read from shared memory.
   const char *a, *b, *c;
   const char *comment = "";
+  // Operands in shared memory are stored along k: elements that are neighbours along k are neighbours there.
+  bool isAlongK = false;
 
   bool multiplies(DType) const;
   bool isInRegisters(Operand operand) const { return *bases(operand) != 0; }

@@ -88,7 +88,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
     TileAssignLayoutsOptions layouts;
     layouts.backend = backend;
     for (const MatrixProduct &product : target.matrixInstructions)
-      layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes));
+      layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes) +
+                                     (product.addsShort ? ":short" : ""));
     layouts.unused = std::string(target.unusedInstructions);
     layouts.warps = target.warps;
     layouts.registers = target.registers;

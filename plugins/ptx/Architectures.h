@@ -35,11 +35,17 @@ constexpr GpuArchitecture turing() {
   return row;
 }
 
-/// The instructions of compute capability 9.0 alone: no other device runs this code. wgmma multiplies fp8 in
-/// f16, which is faster than mma in fp8.
+/// The instructions of compute capability 9.0 alone: no other device runs this code. Where wgmma cannot read
+/// factors of fp8, it multiplies them in f16, which is faster than mma in fp8.
 constexpr GpuArchitecture hopper() {
-  GpuArchitecture row =
-      ampere("sm_90a", "+ptx84", 227, 4, {{{"wgmma.m64n8k16", "f16 bf16"}, kHalf, kInteger, kTf32, kDouble}});
+  GpuArchitecture row = ampere("sm_90a", "+ptx84", 227, 4,
+                               {{{"wgmma.m64n8k16", "f16 bf16"},
+                                 {"wgmma.m64n8k32", "fp8_e4m3 fp8_e5m2", true},
+                                 {"wgmma.m64n8k8.tf32", "tf32"},
+                                 kHalf,
+                                 kInteger,
+                                 kTf32,
+                                 kDouble}});
   row.copiesBoxes = true;
   row.units = 132;
   row.registers = 64 << 10;
@@ -47,11 +53,15 @@ constexpr GpuArchitecture hopper() {
   return row;
 }
 
-/// The same of compute capability 10.0. tcgen05 would read tf32 without rounding it to the nearest.
+/// The same of compute capability 10.0, whose tcgen05 adds products of fp8 in f32.
 constexpr GpuArchitecture blackwell() {
   GpuArchitecture row = ampere("sm_100a", "+ptx86", 227, 4,
                                {{{"tcgen05.m128n16k16", "f16 bf16"},
                                  {"tcgen05.m64n8k16", "f16 bf16"},
+                                 {"tcgen05.m128n16k32", "fp8_e4m3 fp8_e5m2"},
+                                 {"tcgen05.m64n8k32", "fp8_e4m3 fp8_e5m2"},
+                                 {"tcgen05.m128n16k8.tf32", "tf32"},
+                                 {"tcgen05.m64n8k8.tf32", "tf32"},
                                  {"tcgen05.m128n16k32.i8", "i8 u8"},
                                  {"tcgen05.m64n16k32.i8", "i8 u8"},
                                  kHalf,

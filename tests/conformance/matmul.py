@@ -254,6 +254,24 @@ def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}], bi
             p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b), "bias": ("f32", bias)},
                   {"C": want("f32", values, bound=bound, initial=np.full((m, n), 7.0))})
         yield p
+        for bn in (64, 96, 16):  # sums as narrow results, whose rows lanes exchange; rows at multiples of 16 bytes and others
+            p = program(f"mma/instructions/{dtype}/narrow/{bn}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}], C: ts.Tensor["M", "N", ts.{dtype}], D: ts.Tensor["M", "N", ts.fp8_e5m2]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, {bn}):
+            acc = ts.tile.zeros((64, {bn}), ts.f32)
+            for k in ts.tile.range(0, K, 32):
+                acc = ts.tile.mma(A[m:m+64, k:k+32], B[k:k+32, n:n+{bn}], acc)
+            C[m:m+64, n:n+{bn}] = ts.tile.cast(acc, ts.{dtype})
+            D[m:m+64, n:n+{bn}] = ts.tile.cast(acc, ts.fp8_e5m2)
+""")
+            for m, k, n in ((70, 33, 2 * bn), (65, 32, bn + 3)):
+                a, b = random(dtype, (m, k), 8), random(dtype, (k, n), 9)
+                size = np.abs(a) @ np.abs(b)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)},
+                      {name: want(t, a @ b, bound=DTYPES[t].eps * np.abs(a @ b) + (k + 2) * 2.0**-23 * size + 2.0**-16)
+                       for name, t in (("C", dtype), ("D", "fp8_e5m2"))})
+            yield p
         p = program(f"mma/instructions/{dtype}/chained", f"""@ts.kernel
 def k(Q: ts.Tensor["M", 64, ts.{dtype}], K: ts.Tensor["N", 64, ts.{dtype}], V: ts.Tensor["N", 64, ts.{dtype}], O: ts.Tensor["M", 64, ts.f32]):
     for m in ts.tile.parallel(0, M, 64):
@@ -317,7 +335,8 @@ def more_instructions():
     tiles = ((False, False, (64, 64, 32)), (True, True, (64, 64, 64)), (False, True, (128, 64, 64)), (True, False, (96, 64, 96)))
     for dtype, numerics in (("i8", None), ("u8", None), ("fp8_e4m3", None), ("fp8_e4m3", "fast"), ("fp8_e5m2", None), ("f64", None), ("f32", "fast")):
         own = f"{dtype}-{numerics}" if numerics else dtype
-        for ta, tb, tile in tiles:
+        deep = {"fp8_e4m3": ((64, 64, 256), (128, 96, 32)), "f32": ((64, 96, 32),)}.get(dtype, ())  # along k, several promotions of fp8
+        for ta, tb, tile in tiles + tuple((False, True, tile) for tile in deep):
             bm, bn, bk = tile
             p = program(f"mma/instructions/{own}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile),
                         **({"numerics": numerics} if numerics else {}))

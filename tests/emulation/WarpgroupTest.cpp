@@ -19,12 +19,21 @@ namespace {
 
 constexpr int kLanes = 128, kHalf = 32 << 10; // bytes of shared memory for each operand
 
-/// One product C (64 x n) = A (64 x 16) * B (16 x n). A row in memory has `span` bytes of the swizzle.
+/// One product C (64 x n) = A * B, with 32 bytes of elements along k, or C += A * B, where C was 1. A row in
+/// memory has `span` bytes of the swizzle.
 struct Shape {
   int n, span;
   bool isAlongK[2]; // A, B
   DType dtype;
+  bool adds = false;
+  int bytes() const { return info(dtype).storageBytes; }
+  int depth() const { return 32 / bytes(); }
 };
+
+/// As PTX spells it.
+std::string nameOf(DType dtype) {
+  return dtype == DType::F8E4M3 ? "e4m3" : dtype == DType::F8E5M2 ? "e5m2" : name(dtype);
+}
 
 /// In spans of 128, 64 and 32 bytes, 16-byte units change places with those whose number differs by that of
 /// the line of 128 bytes, modulo 8, 4 and 2.
@@ -32,8 +41,8 @@ int swizzled(int byte, int span) { return byte ^ (byte / 128 % (span / 16)) << 4
 
 /// The byte of an operand's element: rows of `span` bytes, eight of them in a group, and further parts of
 /// long rows `panel` bytes on.
-int byteOf(bool isAlongK, int span, int panel, int mn, int k) {
-  const int row = isAlongK ? mn : k, column = (isAlongK ? k : mn) * 2;
+int byteOf(bool isAlongK, int bytes, int span, int panel, int mn, int k) {
+  const int row = isAlongK ? mn : k, column = (isAlongK ? k : mn) * bytes;
   return column / span * panel + swizzled(row * span + column % span, span);
 }
 
@@ -51,13 +60,13 @@ struct Outcome {
 };
 
 /// Runs one warpgroup: it copies `operands` into shared memory and multiplies.
-Outcome run(const Shape &s, const std::vector<uint16_t> &operands, uint64_t a, uint64_t b, Fault fault) {
+Outcome run(const Shape &s, const std::vector<char> &operands, uint64_t a, uint64_t b, Fault fault) {
   const int perLane = s.n / 2;
   std::string type = "!llvm.struct<(f32", zero;
   for (int i = 1; i < perLane; ++i)
     type += ", f32";
   type += ")>";
-  const std::string name = s.dtype == DType::BF16 ? "bf16" : "f16";
+  const std::string name = nameOf(s.dtype);
   auto constant = [](const std::string &n, int64_t value, const char *t) {
     return "%" + n + " = llvm.mlir.constant(" + std::to_string(value) + " : " + t + ") : " + t + "\n";
   };
@@ -78,11 +87,15 @@ Outcome run(const Shape &s, const std::vector<uint16_t> &operands, uint64_t a, u
           "llvm.cond_br %more, ^copy(%next : i32), ^multiply\n^multiply:\n";
   if (fault != Fault::ProxyFence)
     body += "nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}\n";
-  body += "nvvm.barrier\n%z = llvm.mlir.zero : " + type + "\n";
+  body += "nvvm.barrier\n%z0 = llvm.mlir.undef : " + type + "\n%init = llvm.mlir.constant(1.0 : f32) : f32\n";
+  for (int i = 0; i < perLane; ++i)
+    body += "%z" + std::to_string(i + 1) + " = llvm.insertvalue %init, %z" + std::to_string(i) + "[" +
+            std::to_string(i) + "] : " + type + "\n";
   if (fault != Fault::Fence) body += "nvvm.wgmma.fence.aligned\n";
-  body += "%d = nvvm.wgmma.mma_async %a, %b, %z, <m = 64, n = " + std::to_string(s.n) +
-          ", k = 16>, D[<f32>, <one>], A[<" + name + ">, <one>, " + layout(s.isAlongK[0]) + "], B[<" + name +
-          ">, <one>, " + layout(!s.isAlongK[1]) + "] : " + type + " -> " + type + "\n";
+  body += "%d = nvvm.wgmma.mma_async %a, %b, %z" + std::to_string(perLane) +
+          ", <m = 64, n = " + std::to_string(s.n) + ", k = " + std::to_string(s.depth()) + ">, D[<f32>, <" +
+          (s.adds ? "one" : "zero") + ">], A[<" + name + ">, <one>, " + layout(s.isAlongK[0]) + "], B[<" +
+          name + ">, <one>, " + layout(!s.isAlongK[1]) + "] : " + type + " -> " + type + "\n";
   if (fault != Fault::Commit) body += "nvvm.wgmma.commit.group.sync.aligned\n";
   if (fault == Fault::Overwrite) body += "llvm.store %zero, %s : i32, !llvm.ptr<3>\n";
   if (fault != Fault::Wait) body += "nvvm.wgmma.wait.group.sync.aligned 0\n";
@@ -120,7 +133,7 @@ Outcome run(const Shape &s, const std::vector<uint16_t> &operands, uint64_t a, u
   if (!outcome.error.empty()) return outcome;
   Device device(target);
   std::vector<uint8_t> memory(2 * kHalf + size_t(kLanes) * perLane * 4);
-  std::memcpy(memory.data(), operands.data(), operands.size() * 2);
+  std::memcpy(memory.data(), operands.data(), operands.size());
   void *x = nullptr;
   EXPECT_EQ(tsrAlloc(device.handle, memory.size(), TSR_MEM_DEVICE, &x), TSR_SUCCESS);
   EXPECT_EQ(tsrMemcpyH2D(device.handle, x, memory.data(), memory.size()), TSR_SUCCESS);
@@ -137,20 +150,21 @@ std::string check(const Shape &s, Fault fault = Fault::None) {
   std::minstd_rand random(s.n + s.span);
   std::normal_distribution<double> normal;
   std::vector<std::vector<double>> factor[2];
-  std::vector<uint16_t> memory(kHalf); // 2 * kHalf bytes
+  std::vector<char> memory(2 * kHalf);
+  const int depth = s.depth(), bytes = s.bytes();
   uint64_t descriptors[2];
   for (int operand : {0, 1}) {
     const int extent = operand ? s.n : 64;
-    // A row along mn is as long as the operand, one along k has 16 elements.
-    const int span = s.isAlongK[operand] ? s.span : std::min(s.span, extent * 2 & -(extent * 2));
-    const int panel = (s.isAlongK[operand] ? extent : 16) * span;
-    factor[operand].assign(size_t(extent), std::vector<double>(16));
+    // A row along mn is as long as the operand, one along k has `depth` elements.
+    const int row = extent * bytes, span = s.isAlongK[operand] ? s.span : std::min(s.span, row & -row);
+    const int panel = (s.isAlongK[operand] ? extent : depth) * span;
+    factor[operand].assign(size_t(extent), std::vector<double>(size_t(depth)));
     for (int mn = 0; mn < extent; ++mn)
-      for (int k = 0; k < 16; ++k) {
+      for (int k = 0; k < depth; ++k) {
         const auto bits = fromDouble(normal(random), s.dtype);
         factor[operand][size_t(mn)][size_t(k)] = toDouble(bits, s.dtype);
-        const int byte = operand * kHalf + byteOf(s.isAlongK[operand], span, panel, mn, k);
-        storeBits(reinterpret_cast<char *>(memory.data()) + byte, s.dtype, bits);
+        const int byte = operand * kHalf + byteOf(s.isAlongK[operand], bytes, span, panel, mn, k);
+        storeBits(memory.data() + byte, s.dtype, bits);
       }
     descriptors[operand] = descriptorOf(operand * kHalf, panel, 8 * span, span);
   }
@@ -162,8 +176,8 @@ std::string check(const Shape &s, Fault fault = Fault::None) {
       // PTX ISA 8.7, figure "WGMMA .m64nNk16 register fragment layout for accumulator matrix D".
       const int row = 16 * (lane / 32) + (lane % 32 >> 2) + 8 * (i >> 1 & 1),
                 column = 8 * (i >> 2) + 2 * (lane & 3) + (i & 1);
-      double want = 0;
-      for (int k = 0; k < 16; ++k)
+      double want = s.adds;
+      for (int k = 0; k < depth; ++k)
         want += factor[0][size_t(row)][size_t(k)] * factor[1][size_t(column)][size_t(k)];
       if (outcome.sums[size_t(lane * (s.n / 2) + i)] != float(want))
         return "lane " + std::to_string(lane) + " sum " + std::to_string(i);
@@ -183,6 +197,11 @@ TEST(Warpgroup, EqualsTheDefinition) {
           ++cases;
         }
   EXPECT_GT(cases, 40);
+  // Elements of other sizes are stored along k.
+  for (DType dtype : {DType::F8E4M3, DType::F8E5M2, DType::TF32})
+    for (int span : {32, 64, 128})
+      for (bool adds : {false, true})
+        EXPECT_EQ(check({span + 40, span, {true, true}, dtype, adds}), "") << name(dtype) << span << adds;
 }
 
 TEST(Warpgroup, PlantedFaultsAreFound) {

@@ -307,21 +307,32 @@ private:
   bool sharedProduct(NVVM::WgmmaMmaAsyncOp op) {
     const auto shape = op.getShape();
     const NVVM::WGMMATypes type = op.getTypeA();
-    const bool isKnown =
-        shape.getM() == 64 && shape.getK() == 16 && op.getTypeB() == type &&
-        (type == NVVM::WGMMATypes::bf16 || type == NVVM::WGMMATypes::f16) &&
-        op.getTypeD() == NVVM::WGMMATypes::f32 && op.getScaleD() == NVVM::WGMMAScaleOut::one &&
-        op.getScaleA() == NVVM::WGMMAScaleIn::one && op.getScaleB() == NVVM::WGMMAScaleIn::one;
+    using I = MatrixInstruction;
+    using T = NVVM::WGMMATypes;
+    struct Known {
+      T factor;
+      int k;
+      I instruction;
+    };
+    static constexpr Known kKnown[] = {{T::bf16, 16, I::Wgmma64xNx16Bf16},
+                                       {T::f16, 16, I::Wgmma64xNx16F16},
+                                       {T::e4m3, 32, I::Wgmma64xNx32E4M3},
+                                       {T::e5m2, 32, I::Wgmma64xNx32E5M2},
+                                       {T::tf32, 8, I::Wgmma64xNx8Tf32}};
+    const auto *row = llvm::find_if(kKnown, [&](const Known &known) { return known.factor == type; });
+    const bool isKnown = row != std::end(kKnown) && shape.getM() == 64 && shape.getK() == row->k &&
+                         op.getTypeB() == type && op.getTypeD() == T::f32 &&
+                         op.getScaleA() == NVVM::WGMMAScaleIn::one &&
+                         op.getScaleB() == NVVM::WGMMAScaleIn::one;
     if (!isKnown) return false;
-    const auto instruction = type == NVVM::WGMMATypes::bf16 ? MatrixInstruction::Wgmma64xNx16Bf16
-                                                            : MatrixInstruction::Wgmma64xNx16F16;
-    const int32_t flags =
-        (op.getLayoutA() == NVVM::MMALayout::row ? 1 : 0) | (op.getLayoutB() == NVVM::MMALayout::col ? 2 : 0);
+    const int32_t flags = (op.getLayoutA() == NVVM::MMALayout::row ? 1 : 0) |
+                          (op.getLayoutB() == NVVM::MMALayout::col ? 2 : 0) |
+                          (op.getScaleD() == NVVM::WGMMAScaleOut::one ? 4 : 0);
     auto number = op->getAttrOfType<IntegerAttr>(kProductNumber);
     Value sums = stack(int64_t(shape.getN()) * 2);
     LLVM::StoreOp::create(b_, op.getInouts(), sums, /*alignment=*/4);
     call_("tsr_emu_shared_product", nullptr,
-          {constant(int32_t(instruction)), constant(int32_t(shape.getN())), constant(flags),
+          {constant(int32_t(row->instruction)), constant(int32_t(shape.getN())), constant(flags),
            constant(int32_t(number.getInt())), op.getDescriptorA(), op.getDescriptorB(), sums, site_()},
           false);
     op.replaceAllUsesWith(LLVM::LoadOp::create(b_, op.getType(), sums, /*alignment=*/4).getResult());
@@ -361,14 +372,18 @@ private:
       call_("tsr_emu_tensor_free", nullptr, {tensorAddress(free.getTaddr()), free.getNCols(), site_()},
             false);
     } else if (auto product = dyn_cast<NVVM::Tcgen05MMAOp>(op_)) {
-      const bool isInteger = product.getKind() == NVVM::Tcgen05MMAKind::I8;
-      if ((!isInteger && product.getKind() != NVVM::Tcgen05MMAKind::F16) ||
+      using Kind = NVVM::Tcgen05MMAKind;
+      using I = MatrixInstruction;
+      const Kind known = product.getKind();
+      if ((known != Kind::I8 && known != Kind::F16 && known != Kind::F8F6F4 && known != Kind::TF32) ||
           product.getCtaGroup() != NVVM::CTAGroupKind::CTA_1 || product.getAShift() ||
           product.getScaleInputD() || product.getDisableOutputLane() ||
           !product.getMatrixA().getType().isInteger(64))
         return false;
-      Value kind = constant(
-          int32_t(isInteger ? MatrixInstruction::Tcgen05MxNx32I8 : MatrixInstruction::Tcgen05MxNx16F16));
+      Value kind = constant(int32_t(known == Kind::I8       ? I::Tcgen05MxNx32I8
+                                    : known == Kind::F8F6F4 ? I::Tcgen05MxNx32E4M3
+                                    : known == Kind::TF32   ? I::Tcgen05MxNx8Tf32
+                                                            : I::Tcgen05MxNx16F16));
       Value adds = LLVM::ZExtOp::create(b_, i32(), product.getEnableInputD());
       call_("tsr_emu_tensor_product", nullptr,
             {kind, tensorAddress(product.getMatrixD()), product.getMatrixA(), product.getMatrixB(),

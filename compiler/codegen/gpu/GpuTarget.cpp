@@ -61,18 +61,27 @@ std::string GpuTarget::name() const {
       .str();
 }
 
-/// Returns the architecture's tile for a product; an extent that is not known counts as middle-sized.
+/// Returns the architecture's tile for a product; an extent that is not known counts as middle-sized. A row
+/// of a factor has as many bytes in each dtype. Sums that have to be promoted are there twice, which leaves
+/// no room for the largest tiles.
 std::optional<std::array<int64_t, 3>> GpuTarget::productTile(const codegen::TileRequest &request) const {
-  constexpr int64_t kUsual = 2048;
+  constexpr int64_t kUsual = 2048, kMostPromoted = 128 * 128;
   const auto &tiles = architecture_.productTiles;
-  if (!tiles[0][0] || !request.product || !hasWord("f16 bf16", tessera::name(*request.product)))
-    return std::nullopt;
+  if (!tiles[0][0] || !request.product) return std::nullopt;
+  const std::string_view dtype = tessera::name(*request.product);
+  if (!hasWord("f16 bf16 fp8_e4m3 fp8_e5m2", dtype)) return std::nullopt;
+  const auto *row = llvm::find_if(architecture_.products,
+                                  [&](const MatrixProduct &known) { return hasWord(known.dtypes, dtype); });
+  const bool isPromoted = row != architecture_.products.end() && row->addsShort;
+  std::array<int64_t, 3> chosen{};
   for (const auto &tile : tiles) {
+    if (isPromoted && tile[0] * tile[1] > kMostPromoted) continue;
+    chosen = {tile[0], tile[1], tile[2] * 2 / info(*request.product).storageBytes};
     const int64_t down = llvm::divideCeil(request.rows.value_or(kUsual), tile[0]),
                   across = llvm::divideCeil(request.columns.value_or(kUsual), tile[1]);
-    if (down * across >= architecture_.units) return tile;
+    if (down * across >= architecture_.units) break;
   }
-  return tiles.back();
+  return chosen;
 }
 
 SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request) const {

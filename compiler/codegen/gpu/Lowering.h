@@ -185,9 +185,17 @@ private:
   /// Must threads meet before the memory of a factor that they have read may be written?
   bool isOverwritten(Value factor, tile::MmaOp);
 
+  /// The target's row of the instruction for the dtype; null: there is none.
+  const MatrixProduct *productRow(const layout::Fragment &, DType) const;
+  /// Do sums of such products keep too few bits for the kernel's profile?
+  bool needsPromotion(const MatrixProduct &) const;
+
   // WarpgroupProducts.cpp: products whose operands the instruction reads in shared memory
   LogicalResult lowerWarpgroupProduct(tile::MmaOp, const layout::Fragment &);
   struct SharedOperand;
+  struct StartedProduct;
+  /// Calls visit(register, sum) for the sums of a product that was awaited.
+  void forEachSum(const StartedProduct &, llvm::function_ref<void(int64_t, Value)> visit);
   /// The factors of a product that reads both in shared memory, and their dtype.
   struct SharedFactors {
     Place a, b;

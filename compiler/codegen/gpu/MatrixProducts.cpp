@@ -136,21 +136,29 @@ void KernelLowering::boundSums(scf::ForOp loop) {
   });
 }
 
+const MatrixProduct *KernelLowering::productRow(const layout::Fragment &f, DType dtype) const {
+  const auto *row = llvm::find_if(target_.products, [&](const MatrixProduct &product) {
+    return product.instruction == f.name && hasWord(product.dtypes, name(dtype));
+  });
+  return row == target_.products.end() ? nullptr : &*row;
+}
+
+bool KernelLowering::needsPromotion(const MatrixProduct &row) const {
+  return row.addsShort && !permitsOf(kernel_).value_or(NumericsPermissions()).reducedMultiply;
+}
+
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   const bool isHeld = tile::isInRegisters(op.getA()); // A
   Place b = operand(op.getB());
   DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
   if (dtype == DType::F32) dtype = DType::TF32; // to which the instruction's operands are rounded
+  const MatrixProduct *own = productRow(f, dtype);
   std::string known;
-  bool isKnown = false, addsShort = false;
-  for (const MatrixProduct &row : target_.products) {
-    if (row.instruction.empty()) break;
-    if (row.instruction == f.name && hasWord(row.dtypes, name(dtype)))
-      isKnown = true, addsShort = row.addsShort;
-    known += llvm::formatv("{0}{1} of {2}", known.empty() ? "" : ", ", row.instruction, row.dtypes);
-  }
-  if (!isKnown)
+  for (const MatrixProduct &row : target_.products)
+    if (!row.instruction.empty())
+      known += llvm::formatv("{0}{1} of {2}", known.empty() ? "" : ", ", row.instruction, row.dtypes);
+  if (!own)
     return op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on "
                             << backend_ << ":" << target_.name << ", which has "
                             << (known.empty() ? "no matrix instructions" : known) << " (TSR_UNIMPLEMENTED)";
@@ -173,7 +181,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     return d ? arith::AddIOp::create(b_, x, constant(d)).getResult() : x;
   };
 
-  const bool isPromoted = addsShort && !permitsOf(kernel_).value_or(NumericsPermissions()).reducedMultiply;
+  const bool isPromoted = needsPromotion(*own);
   auto multiply = [&](Value x, Value y, ValueRange c) {
     if (!isPromoted) return vendor_.emitProduct(b_, f, dtype, x, y, c);
     Vec<Value> all = vendor_.emitProduct(b_, f, dtype, x, y, Vec<Value>(c.size(), zeroOf(c[0].getType())));

@@ -56,10 +56,11 @@ public:
                                      int64_t groupBytes) const {
     llvm_unreachable("the vendor reads no operands in shared memory");
   }
-  /// Emits the start of C += A * B, where C is a struct of what one lane holds, and returns the new one. It
-  /// may be used by further products at once, by anything else after emitProductWait.
+  /// Emits the start of C += A * B, or of C = A * B unless it `adds`, where C is a struct of what one lane
+  /// holds, and returns the new one. It may be used by further products at once, by anything else after
+  /// emitProductWait.
   virtual mlir::Value emitSharedProduct(mlir::ImplicitLocOpBuilder &, const layout::Fragment &, DType,
-                                        SharedMatrix, SharedMatrix, mlir::Value) const {
+                                        SharedMatrix, SharedMatrix, mlir::Value, bool adds) const {
     llvm_unreachable("the vendor reads no operands in shared memory");
   }
   /// Emits what goes before the first of several products; what ends a group of them; and a wait for all

@@ -19,16 +19,15 @@ FailureOr<KernelLowering::SharedFactors> KernelLowering::sharedFactors(tile::Mma
   auto isShared = [](const Place &p) {
     return cast<LLVM::LLVMPointerType>(p.data.getType()).getAddressSpace() == kSharedSpace;
   };
-  const DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  if (dtype == DType::F32) dtype = DType::TF32; // whose bits the instruction reads
   if (!isShared(a) || !isShared(b)) {
     op.emitOpError() << "of " << name(dtype) << " by " << f.name << " has operands that do not fit in the "
                      << target_.maxShared << " bytes of shared memory of " << backend_ << ":" << target_.name
                      << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
     return failure();
   }
-  if (llvm::none_of(target_.products, [&](const MatrixProduct &row) {
-        return row.instruction == f.name && hasWord(row.dtypes, name(dtype));
-      })) {
+  if (!productRow(f, dtype)) {
     op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on " << backend_
                      << ":" << target_.name << " (TSR_UNIMPLEMENTED)";
     return failure();
@@ -56,6 +55,16 @@ Value KernelLowering::firstOfGroup(const layout::TileLayout &sums, const layout:
     sum = b_.createOrFold<arith::AddIOp>(sum, part);
   }
   return sum;
+}
+
+/// So many products are added in the instruction's precision where that is less than the sums'.
+static constexpr int64_t kPromotedDepth = 128;
+
+void KernelLowering::forEachSum(const StartedProduct &product,
+                                llvm::function_ref<void(int64_t, Value)> visit) {
+  for (const auto &[numbers, sum] : product.sums)
+    for (auto [position, number] : llvm::enumerate(numbers))
+      visit(number, LLVM::ExtractValueOp::create(b_, sum, int64_t(position)));
 }
 
 LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout::Fragment &f) {
@@ -91,19 +100,38 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
   Vec<Value> before = elementsOf(op.getAcc());
   auto structType = LLVM::LLVMStructType::getLiteral(
       b_.getContext(), Vec<Type>(size_t(one.registers()), target::registerElement(type.getElementType())));
-  vendor_.emitProductFence(b_);
-  started_ = StartedProduct{op, before, {}};
-  for (int64_t i = 0; i < down; ++i)
-    for (int64_t j = 0; j < across; ++j) {
-      Vec<int64_t> numbers = registersOf(i, j);
-      Value sum = LLVM::UndefOp::create(b_, structType);
-      for (auto [position, number] : llvm::enumerate(numbers))
-        sum = LLVM::InsertValueOp::create(b_, sum, before[size_t(number)], int64_t(position));
-      for (int64_t k = 0; k < depth; k += f.k)
-        sum = vendor_.emitSharedProduct(b_, f, dtype, left.at(i * rows, k), right.at(j * columns, k), sum);
-      started_->sums.emplace_back(numbers, sum);
+  // Starts the products of the elements [from, to) along k.
+  auto start = [&](int64_t from, int64_t to, bool adds) {
+    StartedProduct started{op, before, {}};
+    vendor_.emitProductFence(b_);
+    for (int64_t i = 0; i < down; ++i)
+      for (int64_t j = 0; j < across; ++j) {
+        Vec<int64_t> numbers = registersOf(i, j);
+        Value sum = LLVM::UndefOp::create(b_, structType);
+        for (auto [position, number] : llvm::enumerate(numbers))
+          if (adds) sum = LLVM::InsertValueOp::create(b_, sum, before[size_t(number)], int64_t(position));
+        for (int64_t k = from; k < to; k += f.k)
+          sum = vendor_.emitSharedProduct(b_, f, dtype, left.at(i * rows, k), right.at(j * columns, k), sum,
+                                          adds || k > from);
+        started.sums.emplace_back(numbers, sum);
+      }
+    vendor_.emitProductCommit(b_);
+    return started;
+  };
+  if (needsPromotion(*productRow(f, dtype))) {
+    Vec<Value> after = before;
+    for (int64_t k = 0; k < depth; k += kPromotedDepth) {
+      const StartedProduct started = start(k, std::min(depth, k + kPromotedDepth), /*adds=*/false);
+      vendor_.emitProductWait(b_, 0);
+      forEachSum(started, [&](int64_t number, Value sum) {
+        after[size_t(number)] = arith::AddFOp::create(b_, after[size_t(number)], sum);
+      });
     }
-  vendor_.emitProductCommit(b_);
+    mostSums_ = std::max(mostSums_, 2 * sums.registers());
+    endProduct(op, before, after);
+    return success();
+  }
+  started_ = start(0, depth, /*adds=*/true);
   if (!op.getInFlight()) return success();
   if (!tile::sumOfLoop(op)) return op.emitOpError() << "is in flight, but its sum is used in the loop";
   awaitProduct(1); // the one of the step before
@@ -141,9 +169,7 @@ void KernelLowering::awaitProduct(int64_t pending) {
   if (tile::hasTensorMemory(product.op)) return awaitTensorProduct(product.op, pending);
   Vec<Value> after = product.before;
   vendor_.emitProductWait(b_, pending);
-  for (const auto &[numbers, sum] : product.sums)
-    for (auto [position, number] : llvm::enumerate(numbers))
-      after[size_t(number)] = LLVM::ExtractValueOp::create(b_, sum, int64_t(position));
+  forEachSum(product, [&](int64_t number, Value sum) { after[size_t(number)] = sum; });
   endProduct(product.op, product.before, after);
 }
 

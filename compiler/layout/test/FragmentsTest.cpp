@@ -31,6 +31,9 @@ At ofWgmma16(int i, int l, int w) {
 At ofWgmma32(int i, int l, int w) {
   return {16 * w + l / 4 + 8 * (i / 4 % 2), 16 * (i / 8) + l % 4 * 4 + i % 4};
 }
+At ofWgmma8(int i, int l, int w) {
+  return {16 * w + l / 4 + (i == 1 || i == 3 ? 8 : 0), l % 4 + (i >= 2 ? 4 : 0)};
+}
 At cOfMfma32(int i, int l, int) { return {8 * (i / 4) + 4 * (l / 32) + i % 4, l % 32}; }
 At cOfMfma16(int i, int l, int) { return {4 * (l / 16) + i, l % 16}; }
 At rowOfLane16(int i, int l, int) { return {i, l}; }
@@ -64,10 +67,16 @@ const std::map<std::string, Formula> &formulas() {
       {"wgmma.m64n8k16 C", ofWgmma16},
       {"wgmma.m64n8k32 A", ofWgmma32},
       {"wgmma.m64n8k32 C", ofWgmma16},
+      {"wgmma.m64n8k8.tf32 A", ofWgmma8},
+      {"wgmma.m64n8k8.tf32 C", ofWgmma16},
       // "Data Movement Shape", 32x32b: a lane of tensor memory belongs to a lane of a warp. And 16x256b.
       {"tcgen05.m64n8k16 C", ofWgmma16},
+      {"tcgen05.m64n8k32 C", ofWgmma16},
+      {"tcgen05.m64n8k8.tf32 C", ofWgmma16},
       {"tcgen05.m64n16k32.i8 C", ofWgmma16},
       {"tcgen05.m128n16k16 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
+      {"tcgen05.m128n16k32 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
+      {"tcgen05.m128n16k8.tf32 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
       {"tcgen05.m128n16k32.i8 C", [](int i, int l, int w) { return At{32 * w + l, i}; }},
       {"wmma.16x16x16 A", [](int i, int l, int) { return At{l % 16, i}; }},
       {"wmma.16x16x16 B", [](int i, int l, int) { return At{i, l % 16}; }},

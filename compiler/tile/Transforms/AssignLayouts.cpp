@@ -41,11 +41,12 @@ private:
   struct Row {
     const layout::Fragment *fragment;
     SmallVector<DType> dtypes; // that the target multiplies with it
+    bool addsShort = false;    // MatrixProduct::addsShort
   };
   SmallVector<Row> rows_;
   std::set<std::string> fallbacks_;
-  int64_t tensorColumns_ = 0; // of tensor memory, that products of the kernel take
-  bool roundsToTf32_ = false; // f32 operands may be
+  int64_t tensorColumns_ = 0;    // of tensor memory, that products of the kernel take
+  bool reducesMultiply_ = false; // f32 may be rounded to tf32, and sums may keep fewer bits
 
   LogicalResult initialize(MLIRContext *context) override {
     for (const std::string &text : instructions) {
@@ -56,6 +57,8 @@ private:
         return emitError(UnknownLoc::get(context))
                << "tile-assign-layouts: no instruction '" << text << "' in docs/layouts.md";
       Row row{fragment, {}};
+      row.addsShort = words.back() == "short";
+      if (row.addsShort) words.pop_back();
       for (StringRef word : llvm::drop_begin(words)) {
         std::optional<DType> dtype = parseDType(word);
         if (!dtype || !fragment->multiplies(*dtype))
@@ -73,7 +76,7 @@ private:
   void runOnOperation() override {
     const NumericsPermissions permits = permitsOf(getOperation()).value_or(NumericsPermissions());
     if (permits.fixedReductions) return;
-    roundsToTf32_ = permits.reducedMultiply;
+    reducesMultiply_ = permits.reducedMultiply;
     SmallVector<MmaOp> products;
     getOperation()->walk([&](MmaOp mma) {
       if (!mma.getFragment()) products.push_back(mma);
@@ -93,16 +96,19 @@ private:
     SmallVector<std::tuple<bool, int, size_t, DType>> candidates; // its own first, then narrow ones
     for (const Row &row : rows_)
       for (DType dtype : parseDType(row.fragment->accumulator) == sum ? row.dtypes : SmallVector<DType>())
-        if (holds(dtype, *own) || (roundsToTf32_ && *own == DType::F32 && dtype == DType::TF32))
+        if (holds(dtype, *own) || (reducesMultiply_ && *own == DType::F32 && dtype == DType::TF32))
           candidates.emplace_back(dtype != *own, info(dtype).bits, candidates.size(), dtype);
     llvm::sort(candidates);
     for (const auto &candidate : candidates) {
       const DType dtype = std::get<DType>(candidate);
       if (FragmentAttr fragment = choose(mma, dtype)) {
+        const std::string reason = whyNotShared(mma, *own);
         if (own == DType::F32) // which the instruction takes from operands of f32
           fallbacks_.insert(backend + ": mma of f32 multiplies in tf32");
         else if (dtype != *own)
-          widen(mma, *own, dtype);
+          widen(mma, *own, dtype, reason);
+        if (dtype == inInstruction(*own) && !fragment.getRow()->readsShared() && !reason.empty())
+          fallbacks_.insert(backend + ": mma of " + name(*own) + " uses " + fragment.getRow()->name + reason);
         if (!unused.empty() && !fragment.getRow()->hasTensorMemory())
           fallbacks_.insert(llvm::formatv("{0}: mma of {1} uses {2}, not {3}", backend, name(*own),
                                           fragment.getRow()->name, unused.getValue()));
@@ -117,7 +123,21 @@ private:
                       backend, name(*own), m, n, k, warpsFor(*rows_.front().fragment)));
   }
 
-  void widen(MmaOp mma, DType from, DType to) {
+  /// The dtype that instructions multiply operands in memory as.
+  static DType inInstruction(DType operand) { return operand == DType::F32 ? DType::TF32 : operand; }
+
+  /// Returns ", because ..." if an instruction for the operands reads them only in another order.
+  std::string whyNotShared(MmaOp mma, DType own) {
+    for (const Row &row : rows_)
+      if (llvm::is_contained(row.dtypes, inInstruction(own)) && !readsOrder(*row.fragment, mma))
+        return std::string(", because ") + row.fragment->name + " reads only factors that are stored along k";
+    return "";
+  }
+  static bool readsOrder(const layout::Fragment &row, MmaOp mma) {
+    return !row.isAlongK || (!mma.getTransA() && mma.getTransB());
+  }
+
+  void widen(MmaOp mma, DType from, DType to, const std::string &reason) {
     OpBuilder b(mma);
     for (OpOperand &operand : mma->getOpOperands().take_front(2)) {
       Value v = operand.get();
@@ -127,7 +147,7 @@ private:
       auto type = RankedTensorType::get(tileType(v).getShape(), elementTypeInValues(&getContext(), to));
       operand.set(CastOp::create(b, mma.getLoc(), type, v, name(from), name(to)));
     }
-    fallbacks_.insert(backend + ": mma of " + name(from) + " multiplies in " + name(to));
+    fallbacks_.insert(backend + ": mma of " + name(from) + " multiplies in " + name(to) + reason);
   }
 
   static std::optional<DType> dtypeOfOperand(MmaOp mma) {
@@ -149,16 +169,18 @@ private:
     const std::array<int64_t, 3> mnk = extentsOf(mma);
     const std::optional<DType> sum = dtypeOfMemory(result.getElementType());
     const bool leads = leadsToFactor(mma.getResult()), follows = comesFromSums(mma.getA());
-    for (const auto &[row, dtypes] : rows_) {
+    for (const auto &[row, dtypes, addsShort] : rows_) {
       const int64_t warps = warpsFor(*row);
       const int64_t lanes = warps * row->layout(layout::Operand::C).lanes();
-      const int64_t sumRegisters = mnk[0] * mnk[1] * info(*sum).bits / 32;
+      // Promoted sums are there twice: since the last addition, and all of them.
+      const bool isTwice = addsShort && !reducesMultiply_ && row->readsShared() && !row->hasTensorMemory();
+      const int64_t sumRegisters = mnk[0] * mnk[1] * info(*sum).bits / 32 * (isTwice ? 2 : 1);
       if (!llvm::is_contained(dtypes, dtype) || parseDType(row->accumulator) != sum ||
           sumRegisters > kMostRegisters * lanes ||
           // The assembler would refuse it; others keep sums elsewhere.
           (registers && row->readsShared() && !row->hasTensorMemory() &&
            sumRegisters + kBesideSums * lanes > registers) ||
-          (row->readsShared() && (follows || !mayReadShared)) ||
+          (row->readsShared() && (follows || !mayReadShared || !readsOrder(*row, mma))) ||
           (row->hasTensorMemory() && (leads || !fitsTensorMemory(*row, mnk))))
         continue;
       FragmentAttr best;
@@ -229,7 +251,7 @@ private:
   static std::pair<int64_t, int64_t> wideProduct(MmaOp mma, const layout::Fragment &row,
                                                  layout::WarpGrid grid, DType dtype,
                                                  std::array<int64_t, 3> mnk) {
-    const int64_t bytes = info(dtype).bits / 8;
+    const int64_t bytes = info(dtype).storageBytes;
     const int64_t panelA = layout::panelBytes(bytes * mnk[mma.getTransA() ? 0 : 2]),
                   panelB = layout::panelBytes(bytes * mnk[mma.getTransB() ? 2 : 1]);
     if (!panelA || !panelB || mnk[1] % (grid.n * row.n)) return {0, 0};
@@ -247,7 +269,7 @@ private:
 
   /// Are the factors matrices in memory whose order can be the instruction's?
   bool canReadShared(MmaOp mma, FragmentAttr fragment, DType dtype) {
-    if (dtypeOfOperand(mma) != dtype) return true; // they will be results of casts
+    if (inInstruction(*dtypeOfOperand(mma)) != dtype) return true; // they will be results of casts
     // Other products of a factor, which get theirs later, have at least an instruction that reads this order.
     SmallVector<MmaOp> assigned = {mma};
     mma.setFragmentAttr(fragment);

@@ -82,7 +82,8 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
   let description = [{
     A product gets the first of the target's instructions that multiplies its dtype, into the dtype of its sums, and divides its tile among
-    the warps, with at most 128 registers of a lane for the sums. Operands of f32 are multiplied as tf32 in profiles that permit
+    the warps, with at most 128 registers of a lane for the sums. An instruction that reads shared memory and adds with too few bits for the
+    profile needs registers for its own sums, too. Operands of f32 are multiplied as tf32 in profiles that permit
     `reduced_multiply`. If no instruction multiplies the dtype, the operands are cast to the narrowest dtype that has
     all of its values and an instruction. Its accumulator, and the variable of a loop that only this product adds to, get the instruction's layout;
     `tile.convert` connects them with tiles in memory. Operands stay in memory. `fallbacks` lists the casts, and products whose dtype has an
@@ -92,7 +93,7 @@ def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp">
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
     ListOption<"instructions", "instructions", "std::string",
-               "the target's, by their names in docs/layouts.md, preferred first; NAME:DTYPE:... only for these dtypes">,
+               "the target's, by their names in docs/layouts.md, preferred first; NAME:DTYPE:... only for these dtypes, NAME:DTYPE:...:short adds with fewer bits than its sums have">,
     Option<"unused", "unused", "std::string", "\"\"", "faster instructions of the target, which products do not use">,
     Option<"warps", "warps", "int64_t", "0", "that share a program">,
     Option<"registers", "registers", "int64_t", "0", "of a unit, of 32 bits, if they limit a block's sums; 0: not known">,

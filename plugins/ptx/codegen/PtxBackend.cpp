@@ -139,14 +139,20 @@ public:
   }
 
   Value emitSharedProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, SharedMatrix x,
-                          SharedMatrix y, Value sums) const override {
+                          SharedMatrix y, Value sums, bool adds) const override {
     using NVVM::MMALayout;
+    using Types = NVVM::WGMMATypes;
     MLIRContext *context = b.getContext();
-    const auto factor = dtype == DType::BF16 ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+    const auto factor = llvm::StringSwitch<Types>(tessera::name(dtype))
+                            .Case("bf16", Types::bf16)
+                            .Case("fp8_e4m3", Types::e4m3)
+                            .Case("fp8_e5m2", Types::e5m2)
+                            .Case("tf32", Types::tf32)
+                            .Default(Types::f16);
     return NVVM::WgmmaMmaAsyncOp::create(
         b, sums.getType(), sums, x.descriptor, y.descriptor, NVVM::MMAShapeAttr::get(context, f.m, f.n, f.k),
-        factor, factor, NVVM::WGMMATypes::f32, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
-        NVVM::WGMMAScaleIn::one, x.isAlongK ? MMALayout::row : MMALayout::col,
+        factor, factor, Types::f32, adds ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero,
+        NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, x.isAlongK ? MMALayout::row : MMALayout::col,
         y.isAlongK ? MMALayout::col : MMALayout::row, NVVM::MMAIntOverflowAttr());
   }
   void emitProductFence(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaFenceAlignedOp::create(b); }
@@ -166,13 +172,23 @@ public:
                          SharedMatrix y, Value sums, Value adds) const override {
     // PTX ISA, "Instruction descriptor": dtypes of the sums, A and B, which of these are stored along m and
     // n, and the extents.
-    const bool isInteger = dtype == DType::I8 || dtype == DType::U8;
-    const uint32_t sum = isInteger ? 2 : 1, factor = dtype == DType::BF16 || dtype == DType::I8;
+    using Kind = NVVM::Tcgen05MMAKind;
+    struct Code {
+      Kind kind;
+      uint32_t sum, factor;
+    };
+    const auto [kind, sum, factor] = llvm::StringSwitch<Code>(tessera::name(dtype))
+                                         .Case("bf16", {Kind::F16, 1, 1})
+                                         .Case("tf32", {Kind::TF32, 1, 2})
+                                         .Case("fp8_e4m3", {Kind::F8F6F4, 1, 0})
+                                         .Case("fp8_e5m2", {Kind::F8F6F4, 1, 1})
+                                         .Case("u8", {Kind::I8, 2, 0})
+                                         .Case("i8", {Kind::I8, 2, 1})
+                                         .Default({Kind::F16, 1, 0});
     const uint32_t descriptor = sum << 4 | factor << 7 | factor << 10 | uint32_t(!x.isAlongK) << 15 |
                                 uint32_t(!y.isAlongK) << 16 | uint32_t(f.n / 8) << 17 |
                                 uint32_t(f.m / 16) << 24;
-    NVVM::Tcgen05MMAOp::create(b, isInteger ? NVVM::Tcgen05MMAKind::I8 : NVVM::Tcgen05MMAKind::F16,
-                               NVVM::CTAGroupKind::CTA_1, NVVM::Tcgen05MMACollectorOp::DISCARD,
+    NVVM::Tcgen05MMAOp::create(b, kind, NVVM::CTAGroupKind::CTA_1, NVVM::Tcgen05MMACollectorOp::DISCARD,
                                /*aShift=*/false, tensorPointer(b, sums), x.descriptor, y.descriptor,
                                number(b, descriptor), adds, Value(), Value());
   }

@@ -65,8 +65,14 @@ enum class MatrixInstruction : int32_t {
   Dpas8x8x32U8,
   Wgmma64xNx16Bf16,
   Wgmma64xNx16F16,
+  Wgmma64xNx32E4M3,
+  Wgmma64xNx32E5M2,
+  Wgmma64xNx8Tf32,
   Tcgen05MxNx16Bf16,
   Tcgen05MxNx16F16,
+  Tcgen05MxNx32E4M3,
+  Tcgen05MxNx32E5M2,
+  Tcgen05MxNx8Tf32,
   Tcgen05MxNx32I8,
   Tcgen05MxNx32U8
 };

@@ -27,13 +27,13 @@ constexpr bool hasWord(std::string_view list, std::string_view word) {
 /// A matrix instruction, by its name in docs/layouts.md, and the dtypes of factors that it multiplies here.
 struct MatrixProduct {
   std::string_view instruction, dtypes;
-  // It adds with fewer bits than its sums have. In profiles without `reduced_multiply` each of its products
-  // is therefore added to the sums by an addition of its own.
+  // It adds with fewer bits than its sums have. In profiles without `reduced_multiply` its products therefore
+  // start at zero again and again, and additions of their own add them to the sums.
   bool addsShort = false;
 };
 
 /// Preferred ones first; then empty rows.
-using MatrixProducts = std::array<MatrixProduct, 9>;
+using MatrixProducts = std::array<MatrixProduct, 13>;
 
 /// One architecture. Constant, shared by all threads.
 struct GpuArchitecture {
