@@ -104,6 +104,7 @@ public:
   void pause();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
   void countMultiplyAdds(int64_t number) { counts_.others += number; }
+  void countStore() { ++counts_.stores; }
   /// For each access, in a random schedule.
   void maybePause();
   /// Ends the block, after an error was reported.

@@ -43,6 +43,7 @@ struct Counts {
   int64_t copied = 0;       // bytes of asynchronous copies
   int64_t barriers = 0;     // of blocks
   int64_t boxes = 0;        // of tensors, that were copied
+  int64_t stores = 0;       // of lanes to tensors, up to 16 bytes each; counted in checked code
 };
 
 /// Thread-safe.
@@ -52,7 +53,7 @@ public:
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
-    sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes;
+    sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes, sum_.stores += c.stores;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);

@@ -297,4 +297,36 @@ TileLayout blocked(std::span<const int64_t> shape, int64_t vector, int64_t lanes
   return layout;
 }
 
+std::optional<TileLayout> wideRows(const TileLayout &from, unsigned elementBytes) {
+  constexpr size_t kSector = 32, kVector = 16;
+  const size_t rowBits = from.unit.rank() ? from.unit.axisBits.back() : 0;
+  auto has = [](const BitsList &list, Bits image) { return std::ranges::find(list, image) != list.end(); };
+  size_t together = 0; // bits of the row that one store of a warp covers
+  while (together < std::min(rowBits, from.reg.size()) && from.reg[together] == Bits(1) << together)
+    ++together;
+  while (together < rowBits && has(from.lane, Bits(1) << together))
+    ++together;
+  if (elementBytes << together >= kSector || elementBytes > kVector) return std::nullopt;
+  TileLayout to = from;
+  const size_t inVector = std::min<size_t>(std::countr_zero(kVector / elementBytes), rowBits);
+  auto isFurther = [&](Bits image) {
+    return std::has_single_bit(image) && image >> inVector && !(image >> rowBits);
+  };
+  for (size_t bit = 0; bit < inVector; ++bit) {
+    if (has(to.reg, Bits(1) << bit)) continue;
+    const auto lane = std::ranges::find(to.lane, Bits(1) << bit),
+               reg = std::ranges::find_if(to.reg, isFurther);
+    if (lane == to.lane.end() || reg == to.reg.end()) break;
+    std::swap(*lane, *reg);
+  }
+  BitsList further; // after neighbours
+  for (Bits image : to.reg)
+    if (!image || image >> inVector) further.push_back(image);
+  std::erase_if(to.reg, [&](Bits image) { return !image || image >> inVector; });
+  std::ranges::sort(to.reg);
+  to.reg.insert(to.reg.end(), further.begin(), further.end());
+  if (to == from) return std::nullopt;
+  return to;
+}
+
 } // namespace tessera::layout

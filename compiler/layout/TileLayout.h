@@ -127,4 +127,9 @@ Inside inside(const TileLayout &, int64_t registerNumber, size_t axis, int64_t e
 /// that find no elements of the unit copy those of others. All but the shape are powers of two.
 TileLayout blocked(std::span<const int64_t> shape, int64_t vector, int64_t lanes, int64_t warps);
 
+/// Where the lanes of a warp would store less than a sector of 32 bytes of a row at once: returns the layout
+/// in which each lane has up to 16 bytes that are next to each other. Lanes of the same warp hold those
+/// elements in `from`. Returns nothing if sectors are whole, or registers along rows are missing.
+std::optional<TileLayout> wideRows(const TileLayout &from, unsigned elementBytes);
+
 } // namespace tessera::layout

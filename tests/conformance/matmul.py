@@ -230,7 +230,7 @@ def instructions():
     """Tiles of the sizes that matrix instructions of GPUs multiply, with tensors that end before, at and after a tile's end."""
     for dtype in ("bf16", "f16"):
         for ta, tb, tile in ((False, False, (64, 64, 32)), (True, True, (64, 64, 16)), (False, True, (128, 64, 48)), (True, False, (64, 128, 64)),
-                             (False, False, (128, 176, 16)), (False, False, (96, 96, 32))):
+                             (False, False, (128, 176, 16)), (False, False, (96, 96, 32)), (False, False, (16, 64, 64))):
             bm, bn, bk = tile
             p = program(f"mma/instructions/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile))
             for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7))):

@@ -35,14 +35,18 @@ struct Sample {
       0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
   std::string kernel = ""; // a variant of the sample's; "": the sample's
   std::vector<std::pair<std::string, int64_t>> tunables = {};
-  std::string block = ""; // schedule.block of its kernel
+  std::string block = "";  // schedule.block of its kernel
+  std::string source = ""; // its text; "": that of the sample
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
 Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outcome &)> mutate) {
   std::ifstream file(std::string(TESSERA_SAMPLES_DIR) + "/" + sample.name + "/" + sample.name + ".py");
   std::stringstream source;
-  source << file.rdbuf();
+  if (sample.source.empty())
+    source << file.rdbuf();
+  else
+    source << sample.source;
   CompileOptions options;
   options.fileName = sample.name + ".py";
   options.targets = {sample.vendor + ":" + sample.arch};
@@ -353,6 +357,47 @@ TEST(Roles, EachNumberIsRight) {
                                          op.setRegCount(112);
                                      },
                                      -1, kRoles));
+}
+
+/// Factors of fp8, of which wgmma adds 128 products; 256 are in a step. The result of each half is added.
+const Sample kPromoted = {"gemm",
+                          "ptx",
+                          "sm_90a",
+                          {64 * 512, 64 * 512, 64 * 64 * 4},
+                          {64, 512, 64},
+                          0,
+                          "gemm.tma",
+                          {},
+                          "",
+                          R"(import tessera as ts
+
+
+@ts.kernel
+def gemm(A: ts.Tensor["M", "K", ts.fp8_e4m3], B: ts.Tensor["N", "K", ts.fp8_e4m3], C: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((64, 64), ts.f32)
+            for k in ts.tile.range(0, K, 256):
+                acc = ts.tile.mma(A[m:m+64, k:k+256], B[n:n+64, k:k+256].T, acc)
+            C[m:m+64, n:n+64] = acc
+)"};
+
+TEST(Promotion, EachSynchronizationIsNeeded) {
+  int products = 0, starts = 0;
+  const Outcome whole = run(kPromoted, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](NVVM::WgmmaMmaAsyncOp op) {
+      ++products;
+      starts += op.getScaleD() == NVVM::WGMMAScaleOut::zero;
+    });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(products, 8); // of 32 elements along k
+  EXPECT_EQ(starts, 2);
+  for (int half : {0, 1}) {
+    EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::WgmmaWaitGroupSyncOp>(half, kPromoted));
+    EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::WgmmaGroupSyncAlignedOp>(half, kPromoted));
+    EXPECT_FOUND("E_EMU_FENCE", without<NVVM::WgmmaFenceAlignedOp>(half, kPromoted));
+  }
 }
 
 /// The same loop with sums in tensor memory.

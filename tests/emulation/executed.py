@@ -18,15 +18,17 @@ WITHOUT = {("bf16", "ptx:sm_75")}  # no instruction for the dtype
 LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instructions \((?P<products>\d+) multiply-adds\)"
                   r" and (?P<others>\d+) other fused multiply-adds(?:, and loaded (?P<loads>\d+) matrices with (?P<conflicts>\d+) bank conflicts)?"
                   r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"
-                  r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?$", re.MULTILINE)
+                  r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?"
+                  r"(?:, and stored (?P<stores>\d+) times to tensors)?$", re.MULTILINE)
 HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
-exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Each result is within the error bound of its sums of the product in double.
+exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
+tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.
 
-| sample | device | matrix instructions | multiply-adds in them | other | bytes copied asynchronously | matrices loaded | bank conflicts | barriers | shared bytes |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| sample | device | matrix instructions | multiply-adds in them | other | bytes copied asynchronously | matrices loaded | bank conflicts | barriers | stores | shared bytes |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -81,7 +83,7 @@ def row(tsr, folder, sample, kernel, make, device):
         sys.exit(f"{sample} on {device}: {counts['others']} multiply-adds outside of matrix instructions")
     dims = ("--dim", f"D={inputs['Q'].shape[2]}") if "Q" in inputs else ()
     shared = re.search(r"smem_per_cta: (\d+)", run(tsr, folder, "compile", source, "--kernel", kernel, *dims, "--target", device, "--emit", "metadata"))
-    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "loads", "conflicts", "barriers")] + [int(shared[1])]
+    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "loads", "conflicts", "barriers", "stores")] + [int(shared[1])]
     return f"| `{sample}` | `{device}` | " + " | ".join(f"{n:,}" for n in cells) + " |\n"
 
 

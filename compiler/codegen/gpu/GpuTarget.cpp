@@ -19,6 +19,9 @@ constexpr int64_t kTileElements = 1024;
 /// Elements of rows in registers: 32 for each thread of 256, also of f64.
 constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
 
+/// Rows of the smallest matrix instructions that have their factors in registers.
+constexpr int64_t kFewRows = 16;
+
 /// Of a block, on every GPU. A lane has 64 registers then.
 constexpr int64_t kMostThreads = 1024;
 
@@ -63,11 +66,14 @@ std::string GpuTarget::name() const {
 
 /// Returns the architecture's tile for a product; an extent that is not known counts as middle-sized. A row
 /// of a factor has as many bytes in each dtype. Sums that have to be promoted are there twice, which leaves
-/// no room for the largest tiles.
+/// no room for the largest tiles. Few rows, as in decoding, are those of one instruction: most of 64 would be
+/// multiplied in vain.
 std::optional<std::array<int64_t, 3>> GpuTarget::productTile(const codegen::TileRequest &request) const {
   constexpr int64_t kUsual = 2048, kMostPromoted = 128 * 128;
-  const auto &tiles = architecture_.productTiles;
-  if (!tiles[0][0] || !request.product) return std::nullopt;
+  static constexpr std::array<std::array<int64_t, 3>, 4> kOfFewRows = {
+      {{kFewRows, 256, 64}, {kFewRows, 128, 64}, {kFewRows, 64, 64}, {kFewRows, 32, 64}}};
+  const auto &tiles = request.rows.value_or(kUsual) <= kFewRows ? kOfFewRows : architecture_.productTiles;
+  if (!architecture_.productTiles[0][0] || !request.product) return std::nullopt;
   const std::string_view dtype = tessera::name(*request.product);
   if (!hasWord("f16 bf16 fp8_e4m3 fp8_e5m2", dtype)) return std::nullopt;
   const auto *row = llvm::find_if(architecture_.products,
@@ -93,8 +99,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
   case schedule::GroupKind::Matmul:
     if (auto tile = productTile(request)) return SmallVector<int64_t>(tile->begin(), tile->end());
     if (isCopiedAhead)
-      return {codegen::coverExtent(request.rows, 64, 128), codegen::coverExtent(request.columns, 64, 128),
-              64 / info(*request.product).storageBytes};
+      return {codegen::coverExtent(request.rows, kFewRows, 128),
+              codegen::coverExtent(request.columns, 64, 128), 64 / info(*request.product).storageBytes};
     // Operands and accumulator within 48 KiB of shared memory; a row of bytes as deep as an instruction.
     return {64, 64, request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:

@@ -138,6 +138,9 @@ private:
   Vec<Value> eachRegister(const layout::TileLayout &, Type element, Value condition,
                           llvm::function_ref<Value(Indices at, Mode)> emit);
 
+  // LaneExchange.cpp
+  LogicalResult exchangeLanes(tile::ConvertOp);
+
   // RegisterMemory.cpp: their way from and to tensors
   LogicalResult loadInRegisters(tile::LoadOp);
   LogicalResult lowerStore(tile::StoreOp) override;

@@ -148,6 +148,7 @@ LogicalResult KernelLowering::lowerInRegisters(Operation *op) {
 
 LogicalResult KernelLowering::lowerConvert(tile::ConvertOp op) {
   auto from = tile::layoutOf(op.getInput()), to = tile::layoutOf(op.getResult());
+  if (from && to) return exchangeLanes(op);
   auto isPlain = [&](Value v) { return !tile::tileType(v).getEncoding(); };
   if ((from && !isPlain(op.getResult())) || (to && !isPlain(op.getInput())) || (!from && !to))
     return notImplemented(op);

@@ -103,5 +103,27 @@ TEST(FindTarget, GivesEveryThreadTheSameObject) {
   EXPECT_EQ(std::set(found[0].begin(), found[0].end()).size(), names.size());
 }
 
+/// One row is not multiplied with 63 others. More rows than an instruction has share a tile.
+TEST(ProposeTile, FewRowsAreThoseOfAnInstruction) {
+  for (const char *name : {"ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a", "ptx:sm_120"})
+    for (DType product : {DType::BF16, DType::F8E4M3}) {
+      const Target &target = **findTarget(name);
+      TileRequest request{schedule::GroupKind::Matmul, 2, 1, 4096};
+      request.product = product;
+      if (product != DType::BF16 && llvm::StringRef(name) == "ptx:sm_80")
+        continue; // has no instruction for it
+      for (int64_t rows : {1, 7, 16}) {
+        request.rows = rows;
+        EXPECT_EQ(target.proposeTile(request)[0], 16) << name;
+      }
+      for (int64_t rows : {17, 64, 4096}) {
+        request.rows = rows;
+        EXPECT_GT(target.proposeTile(request)[0], 16) << name;
+      }
+      request.rows = std::nullopt;
+      EXPECT_GE(target.proposeTile(request)[0], 64) << name;
+    }
+}
+
 } // namespace
 } // namespace tessera::codegen

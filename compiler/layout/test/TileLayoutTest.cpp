@@ -1,4 +1,5 @@
 #include "compiler/layout/TileLayout.h"
+#include "compiler/layout/Conversion.h"
 #include "compiler/layout/Fragments.h"
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -270,6 +271,33 @@ TEST(TileLayout, WithoutAnAxisItsElementsAreWhereTheyWere) {
           }
     }
   }
+}
+
+/// Four lanes hold a row of eight sums. As bf16 they fill half a sector together; then each gets 16 bytes, by
+/// exchanges in its warp. As f32 they fill it.
+TEST(TileLayout, RowsAreWideEnoughForSectors) {
+  const Fragment &f = *findFragment("mma.m16n8k16");
+  for (int64_t width : {64, 96, 32}) {
+    const TileLayout sums = operandLayout(f, Operand::C, {4, 1}, {64, width});
+    const std::optional<TileLayout> wide = wideRows(sums, 2);
+    ASSERT_TRUE(wide);
+    for (int64_t r = 0; r < wide->registers(); ++r)
+      for (int64_t lane = 0; lane < 32; ++lane) {
+        EXPECT_EQ(wide->at(r, lane, 1)[1] % 8, r % 8);
+        EXPECT_EQ(wide->at(r, lane, 1)[0] / 16, 1);
+      }
+    EXPECT_TRUE(planLaneExchange(sums, *wide, 2));
+    EXPECT_FALSE(wideRows(*wide, 2));
+    EXPECT_FALSE(wideRows(sums, 4));
+  }
+  // 8 columns are all there are; 16 have registers for half of it.
+  EXPECT_FALSE(wideRows(operandLayout(f, Operand::C, {4, 1}, {64, 8}), 2));
+  const std::optional<TileLayout> half = wideRows(operandLayout(f, Operand::C, {4, 1}, {64, 16}), 2);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->at(3, 0, 0)[1], 3);
+  EXPECT_NE(half->at(4, 0, 0)[1], 4);
+  // Rows of lanes that are next to each other are as they should be.
+  EXPECT_FALSE(wideRows(operandLayout(*findFragment("mfma.32x32x8"), Operand::C, {1, 4}, {64, 128}), 2));
 }
 
 /// PTX ISA: the lanes of C of mma.m16n8k16 have what those of A need, in other registers; those of B do not.

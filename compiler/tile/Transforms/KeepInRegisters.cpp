@@ -7,8 +7,11 @@
 //
 // A conversion to memory sinks below each use that can work in registers: elementwise operations, reductions
 // along rows, stores, the variables of loops and branches, and the left factor of a product, whose layout is
-// that of the sums. Their other operands are computed in the same layout: constants, loads, broadcasts. It
-// runs right after the layouts of products and rows have been chosen.
+// that of the sums. Their other operands are computed in the same layout: constants, loads, broadcasts.
+// Stores of which the lanes of a warp would fill parts of sectors get a layout with wider rows. It runs right
+// after the layouts of products and rows have been chosen.
+#include "compiler/layout/Conversion.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -107,12 +110,29 @@ private:
              LayoutAttr::get(&getContext(), layout::withUnitAxis(layout.getValue(), expand.getAxis())));
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       store.getValueMutable().assign(inLayout(store.getValue(), layout));
-      if (store.getFlags()) store.getFlagsMutable().assign(inLayout(store.getFlags(), layout));
+      if (store.getFlags())
+        store.getFlagsMutable().assign(inLayout(store.getFlags(), layout));
+      else if (shuffles)
+        storeWideRows(store, layout.getValue());
     } else if (auto add = dyn_cast<arith::AddFOp>(op); add && addToSum(add, use, exit)) {
       return;
     } else if (computesElements(op)) {
       compute(op, layout);
     }
+  }
+
+  /// The lanes of a warp exchange elements before a store that would write parts of sectors.
+  void storeWideRows(StoreOp store, const layout::TileLayout &layout) {
+    auto view = cast<ViewType>(store.getView().getType());
+    const std::optional<DType> dtype = dtypeOfMemory(view.getElementType());
+    if (!dtype || info(*dtype).bits < 8 || tileType(store.getValue()).getRank() < 2) return;
+    const auto bytes = unsigned(info(*dtype).storageBytes);
+    const std::optional<layout::TileLayout> wide = layout::wideRows(layout, bytes);
+    if (!wide || !std::holds_alternative<layout::LaneExchange>(layout::planConversion(layout, *wide, bytes)))
+      return;
+    OpBuilder b(store);
+    Type type = withLayout(store.getValue(), LayoutAttr::get(&getContext(), *wide));
+    store.getValueMutable().assign(ConvertOp::create(b, store.getLoc(), type, store.getValue()));
   }
 
   /// x + a * b becomes a product whose sums begin with x.

@@ -131,7 +131,8 @@ def TileKeepInRegisters : Pass<"tile-keep-in-registers", "::tessera::tile::Kerne
     Moves the conversions of sums to memory below the elementwise operations, row reductions, stores, branches and loop
     variables that use them. A tile whose lanes and warps hold what the left factor of the next product needs is that
     factor, as the weights of attention are. Other operands of these operations are computed in the layout: constants,
-    positions, loads, broadcast rows and columns. What has another use goes through memory.
+    positions, loads, broadcast rows and columns. What has another use goes through memory. Before a store of which the lanes
+    of a warp would write parts of sectors of 32 bytes, they exchange elements, so that each stores up to 16 bytes of a row.
   }];
   let options = [Option<"shuffles", "shuffles", "bool", "false", "lanes of a warp exchange values">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

@@ -88,3 +88,33 @@ tile.kernel @both(%x: !tile.view<32x16xbf16>, %y: !tile.view<16x16xbf16>, %o: !t
   tile.store %n, %o[%c0, %c0] extents [32, 16] : tensor<32x16xf32>, !tile.view<32x16xf32>
   tile.return
 }
+
+// -----
+
+// Four lanes hold a row of sums. Before they are stored as bf16, lanes exchange elements, so that each stores 16 bytes; as f32
+// they fill sectors as they are.
+// CHECK-DAG: #[[SUMS:.*]] = #tile.layout<reg = {{\[\[}}0,1], [8,0], [0,8], [0,16], [0,32]], lane = {{\[\[}}0,2], [0,4], [1,0], [2,0], [4,0]]
+// CHECK-DAG: #[[WIDE:.*]] = #tile.layout<reg = {{\[\[}}0,1], [0,2], [0,4], [8,0], [0,32]], lane = {{\[\[}}0,8], [0,16], [1,0], [2,0], [4,0]]
+// CHECK-LABEL: tile.kernel @stores
+// CHECK: %[[N:.*]] = tile.cast {{.*}} tensor<64x64xbf16, #[[SUMS]]>
+// CHECK: %[[W:.*]] = tile.convert %[[N]] : tensor<64x64xbf16, #[[SUMS]]> -> tensor<64x64xbf16, #[[WIDE]]>
+// CHECK: tile.store %[[W]]
+// CHECK: tile.store {{.*}} : tensor<64x64xf32, #[[SUMS]]>
+// ALONE-LABEL: tile.kernel @stores
+// ALONE-NOT: tile.convert
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+tile.kernel @stores(%x: !tile.view<64x16xbf16>, %o: !tile.view<64x64xbf16>, %f: !tile.view<64x64xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = bf16, dims = ["64", "64"], access = write>,
+    #tile.param<name = "f", kind = tensor, dtype = f32, dims = ["64", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %a = tile.load %x[%c0, %c0] extents [64, 16] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
+  %p = tile.mma %a, %a, %z {trans_b, fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [4, 1]>}
+      : tensor<64x16xbf16>, tensor<64x16xbf16>, tensor<64x64xf32, #c>
+  %m = tile.convert %p : tensor<64x64xf32, #c> -> tensor<64x64xf32>
+  %n = tile.cast %m from f32 to bf16 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  tile.store %n, %o[%c0, %c0] extents [64, 64] : tensor<64x64xbf16>, !tile.view<64x64xbf16>
+  tile.store %m, %f[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  tile.return
+}
