@@ -4,6 +4,7 @@
 #include "core/metadata/Reports.h"
 #include "core/metadata/Variants.h"
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <new>
@@ -41,14 +42,9 @@ bool isDimName(std::string_view s) {
   }
 }
 
-/// Returns whether the text has the form "6x64x1".
-bool isFragmentShape(std::string_view s) {
-  for (int part = 0; part < 3; ++part) {
-    size_t end = part < 2 ? s.find('x') : s.size();
-    if (end == std::string_view::npos || !isNumber(s.substr(0, end))) return false;
-    s.remove_prefix(std::min(end + 1, s.size()));
-  }
-  return s.empty();
+/// Returns whether the text could name an instruction: "dpas.8x16x16".
+bool isInstruction(std::string_view s) {
+  return !s.empty() && std::ranges::all_of(s, [](unsigned char c) { return std::isalnum(c) || c == '.'; });
 }
 
 // ---- Sections ----
@@ -346,14 +342,18 @@ void readLaunchVariants(const YAML::Node &list, KernelMetadata &m) {
   checkVariants(list, key, m);
 }
 
-void readFragments(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "fragments", {"mma", "dtype_in", "dtype_acc"});
-  for (const char *key : {"mma", "dtype_in", "dtype_acc"})
-    if (!node[key]) reject(node, "fragments", std::string(key) + " is missing");
-  m.fragmentShape = asText(node["mma"], "fragments.mma");
-  if (!isFragmentShape(m.fragmentShape)) reject(node["mma"], "fragments.mma", "expected MxNxK");
-  m.fragmentIn = asDType(node["dtype_in"], "fragments.dtype_in");
-  m.fragmentAcc = asDType(node["dtype_acc"], "fragments.dtype_acc");
+void readProducts(const YAML::Node &list, KernelMetadata &m) {
+  for (const YAML::Node &node : asList(list, "products")) {
+    checkMap(node, "products", {"instruction", "in", "acc", "at"});
+    for (const char *key : {"instruction", "in", "acc"})
+      if (!node[key]) reject(node, "products", std::string("an entry has no ") + key);
+    MetadataProduct product{asText(node["instruction"], "products.instruction"),
+                            asDType(node["in"], "products.in"), asDType(node["acc"], "products.acc")};
+    if (!isInstruction(product.instruction))
+      reject(node["instruction"], "products.instruction", "'" + product.instruction + "' is not a name");
+    if (node["at"]) product.at = asText(node["at"], "products.at");
+    m.products.push_back(std::move(product));
+  }
 }
 
 void readResources(const YAML::Node &node, KernelMetadata &m) {
@@ -399,10 +399,9 @@ bool isOne(const int64_t (&three)[3]) {
 
 /// Returns whether every field that describes how a single kernel runs has its default.
 bool isEmptyKernel(const KernelMetadata &m) {
-  return m.tile.empty() && m.fragmentShape.empty() && !m.sharedBytes && !m.workspaceBytes &&
-         !m.scratchBytes && !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) &&
-         m.tensorMaps.empty() && m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() &&
-         m.reports.empty();
+  return m.tile.empty() && m.products.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes &&
+         !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) && m.tensorMaps.empty() &&
+         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() && m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -424,7 +423,7 @@ void readPermissions(const YAML::Node &root, KernelMetadata &m) {
 KernelMetadata readDocument(const YAML::Node &root) {
   KernelMetadata m;
   checkMap(root, "metadata",
-           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "variants", "fragments",
+           {"name", "target", "numerics", "permits", "params", "tile", "specialized", "variants", "products",
             "resources", "launch", "reports", "epilogue", "fallbacks", "decisions", "plan"});
   for (const char *key : {"name", "target", "numerics", "params"})
     if (!root[key]) reject(root, key, "missing");
@@ -443,7 +442,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
         }))
       reject(root["specialized"], "specialized", "'" + name + "' is not a dim of the kernel");
   readVariants(root["variants"], m);
-  if (root["fragments"]) readFragments(root["fragments"], m);
+  readProducts(root["products"], m);
   if (root["resources"]) readResources(root["resources"], m);
   if (root["launch"]) {
     readLaunch(root["launch"], m);
@@ -457,7 +456,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   if (root["plan"]) {
     if (!isEmptyKernel(m))
       reject(root["plan"], "plan",
-             "a function has no tile, fragments, resources, launch, reports or epilogue");
+             "a function has no tile, products, resources, launch, reports or epilogue");
     m.plan = readPlan(root["plan"], m);
   }
   if (root["decisions"] && !m.plan) reject(root["decisions"], "decisions", "only a function has any");
@@ -564,17 +563,25 @@ void writeVariants(YAML::Emitter &out, const std::vector<MetadataVariant> &varia
   out << YAML::EndSeq;
 }
 
+void writeProducts(YAML::Emitter &out, const std::vector<MetadataProduct> &products) {
+  if (products.empty()) return;
+  out << YAML::Key << "products" << YAML::Value << YAML::BeginSeq;
+  for (const MetadataProduct &p : products) {
+    out << YAML::Flow << YAML::BeginMap << YAML::Key << "instruction" << YAML::Value << p.instruction
+        << YAML::Key << "in" << YAML::Value << tessera::name(p.in) << YAML::Key << "acc" << YAML::Value
+        << tessera::name(p.acc);
+    if (!p.at.empty()) out << YAML::Key << "at" << YAML::Value << YAML::DoubleQuoted << p.at;
+    out << YAML::EndMap;
+  }
+  out << YAML::EndSeq;
+}
+
 /// Writes the sections that describe how a kernel runs.
 void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   writeInts(out, "tile", m.tile);
   writeInts(out, "specialized", m.specialized);
   if (!areOfLaunch(m)) writeVariants(out, m.variants);
-  if (!m.fragmentShape.empty() && m.fragmentIn && m.fragmentAcc) {
-    out << YAML::Key << "fragments" << YAML::Value << YAML::Flow << YAML::BeginMap << YAML::Key << "mma"
-        << YAML::Value << m.fragmentShape << YAML::Key << "dtype_in" << YAML::Value
-        << tessera::name(*m.fragmentIn) << YAML::Key << "dtype_acc" << YAML::Value
-        << tessera::name(*m.fragmentAcc) << YAML::EndMap;
-  }
+  writeProducts(out, m.products);
   std::vector<std::pair<std::string, int64_t>> resources = {{"smem_per_cta", m.sharedBytes}};
   if (m.dynamicSharedBytes) resources.emplace_back("dynamic_smem", m.dynamicSharedBytes);
   if (m.workspaceBytes) resources.emplace_back("workspace_per_program", m.workspaceBytes);

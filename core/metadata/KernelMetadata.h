@@ -17,7 +17,9 @@
 //   specialized: {D: 64}          # dims this image was compiled for; others are free
 //   variants:                     # other bodies: the first whose conditions all hold runs instead; optional.
 //     - {entry: gemm.v0, when: ["N == 1000", "K % 4 == 0"]}    # A kernel lists them in launch, see there.
-//   fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}   # absent without mma
+//   products:                     # of matrices, in order, each place in the source once; absent without any
+//     - {instruction: wgmma.m64n256k16, in: bf16, acc: f32, at: "gemm.py:14"}   # a row of docs/layouts.md
+//     - {instruction: fma.m6n64k1, in: f32, acc: f32}     # multiply-adds in blocks of 6 x 64 sums
 //   resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
 //   launch:
 //     checks:                     # conditions on dims and scalars, as a plan's; absent if there are none
@@ -47,7 +49,7 @@
 // chose this variant. A variant has no variants and no reports.
 //
 // A graph function's document has `plan` (core/metadata/HostPlan.h) in place of a kernel's `launch`. Its
-// tile, fragments, resources, launch and epilogue are absent or empty. It may have decisions, one for each
+// tile, products, resources, launch and epilogue are absent or empty. It may have decisions, one for each
 // step whose implementation was chosen rather than left at its default:
 //
 //   decisions:
@@ -110,6 +112,15 @@ struct MetadataVariant {
   bool isPinned = false;
 };
 
+/// A product of matrices in the kernel, and how the schedule computes it.
+struct MetadataProduct {
+  std::string instruction; // "wgmma.m64n256k16", or "fma.m6n64k1" without a matrix instruction
+  DType in = DType::F32, acc = DType::F32; // of the factors as they are multiplied, and of the sums
+  std::string at = {};                     // "gemm.py:14"; "": unknown
+
+  bool operator==(const MetadataProduct &) const = default;
+};
+
 /// A tensor of which the kernel copies boxes (tsr_be_tensor_map_t). Its extents and strides are dims or
 /// numbers.
 struct MetadataTensorMap {
@@ -134,8 +145,7 @@ struct KernelMetadata {
   std::vector<MetadataParam> params;
   std::vector<std::pair<std::string, int64_t>> tile, specialized;
   std::vector<MetadataVariant> variants; // in the order in which a launch tries them
-  std::string fragmentShape;             // "6x64x1", empty without mma
-  std::optional<DType> fragmentIn, fragmentAcc;
+  std::vector<MetadataProduct> products;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
   int64_t dynamicSharedBytes = 0; // the part of sharedBytes that a GPU launch must request
   int64_t workspaceBytes = 0; // global memory per program of a GPU launch; its pointer is the last argument

@@ -144,11 +144,10 @@ TEST(HostPlan, AKernelMayHaveAFunctionsName) {
 }
 
 TEST(HostPlan, AFunctionHasNoSectionsOfAKernel) {
-  const char *why =
-      "line 14: plan: a function has no tile, fragments, resources, launch, reports or epilogue";
+  const char *why = "line 14: plan: a function has no tile, products, resources, launch, reports or epilogue";
   for (const char *section : {"launch: {axes: [M]}", "launch: {block: [2, 1, 1]}", "tile: {BLOCK: 64}",
                               "resources: {scratch_bytes: 64}", "epilogue: [gelu]",
-                              "fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}"})
+                              "products: [{instruction: fma.m6n64k1, in: f32, acc: f32}]"})
     EXPECT_EQ(errorWith("plan:\n", std::string(section) + "\nplan:\n"), why) << section;
   EXPECT_EQ(parsed("{name: f, target: cpu, numerics: fast, params: [], launch: {axes: []}, tile: {}, "
                    "resources: {}, epilogue: [], plan: {steps: []}}")

@@ -22,7 +22,7 @@ params:
   - {name: "B*H", kind: dim}
 tile: {BLOCK_M: 64, stages: 2}
 specialized: {K: 64}
-fragments: {mma: 6x64x1, dtype_in: bf16, dtype_acc: f32}
+products: [{instruction: mma.m16n8k16, in: bf16, acc: f32, at: "gemm.py:14"}, {instruction: fma.m6n64k1, in: f32, acc: f32}]
 resources: {smem_per_cta: 8192, scratch_bytes: 65536, vector_bytes: 64}
 launch:
   axes: ["ceildiv(M, 64)", "B*H", "steps + 1"]
@@ -85,9 +85,10 @@ TEST(KernelMetadata, ReadsEveryField) {
   EXPECT_EQ(m.params[8].name, "B*H");
   EXPECT_EQ(m.tile, (std::vector<std::pair<std::string, int64_t>>{{"BLOCK_M", 64}, {"stages", 2}}));
   EXPECT_EQ(m.specialized, (std::vector<std::pair<std::string, int64_t>>{{"K", 64}}));
-  EXPECT_EQ(m.fragmentShape, "6x64x1");
-  EXPECT_EQ(m.fragmentIn, DType::BF16);
-  EXPECT_EQ(m.fragmentAcc, DType::F32);
+  const std::vector<MetadataProduct> products = {{"mma.m16n8k16", DType::BF16, DType::F32, "gemm.py:14"},
+                                                 {"fma.m6n64k1", DType::F32, DType::F32}};
+  EXPECT_EQ(m.products, products);
+  EXPECT_EQ(parsed(m.toYaml()).products, products);
   EXPECT_EQ(m.sharedBytes, 8192);
   EXPECT_EQ(m.scratchBytes, 65536);
   EXPECT_EQ(m.vectorBytes, 64);
@@ -295,7 +296,7 @@ TEST(KernelMetadata, RejectsOrder) {
 TEST(KernelMetadata, HasVariants) {
   const std::string two =
       "variants: [{entry: gemm.v0, when: [M == 8, 'K % 4 == 0']}, {entry: gemm.v1, when: [steps < 2]}]\n";
-  auto withVariants = [](const std::string &variants) { return with("fragments:", variants + "fragments:"); };
+  auto withVariants = [](const std::string &variants) { return with("products:", variants + "products:"); };
   for (const KernelMetadata &m : {parsed(withVariants(two)), parsed(parsed(withVariants(two)).toYaml())}) {
     ASSERT_EQ(m.variants.size(), 2u);
     EXPECT_EQ(m.variants[0].entry, "gemm.v0");
@@ -439,9 +440,9 @@ TEST(KernelMetadata, RejectsSections) {
   EXPECT_EQ(errorOf(with("BLOCK_M: 64", "BLOCK_M: 6x4")),
             "line 14: tile.BLOCK_M: expected an integer, found '6x4'");
   EXPECT_EQ(errorOf(with("{K: 64}", "{Q: 64}")), "line 15: specialized: 'Q' is not a dim of the kernel");
-  EXPECT_EQ(errorOf(with("6x64x1", "6x64")), "line 16: fragments.mma: expected MxNxK");
-  EXPECT_EQ(errorOf(with("6x64x1", "6xax1")), "line 16: fragments.mma: expected MxNxK");
-  EXPECT_EQ(errorOf(with(", dtype_acc: f32", "")), "line 16: fragments: dtype_acc is missing");
+  EXPECT_EQ(errorOf(with("mma.m16n8k16", "6 x 64")), "line 16: products.instruction: '6 x 64' is not a name");
+  EXPECT_EQ(errorOf(with(", acc: f32", "")), "line 16: products: an entry has no acc");
+  EXPECT_EQ(errorOf(with("in: bf16", "in: bf17")), "line 16: products.in: unknown dtype 'bf17'");
   EXPECT_EQ(errorOf(with("8192", "48KB")),
             "line 17: resources.smem_per_cta: expected an integer, found '48KB'");
   EXPECT_EQ(errorOf(with("8192", "-1")), "line 17: resources.smem_per_cta: expected at least 0, found -1");

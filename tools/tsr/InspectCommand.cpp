@@ -4,6 +4,7 @@
 #include "core/support/Escaped.h"
 #include "tools/tsr/Commands.h"
 #include "tools/tsr/Json.h"
+#include "tools/tsr/Products.h"
 #include "tools/tsr/Source.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -116,6 +117,7 @@ Json describe(const BundleEntry &entry, const KernelMetadata &m) {
   if (!m.variants.empty()) out["variants"] = Json::array();
   for (const MetadataVariant &v : m.variants)
     out["variants"].push_back(describe(v));
+  out["products"] = jsonOf(m.products);
   out["fallbacks"] = m.fallbacks;
   if (m.plan) {
     Json steps = Json::array();
@@ -152,6 +154,8 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
         fmt::format("    guard        {}{}{}\n", guard.condition, guard.says.empty() ? "" : ": ", guard.says);
   for (const MetadataVariant &v : m.variants)
     out += "    variant      " + text(v) + "\n";
+  for (const MetadataProduct &p : m.products)
+    out += fmt::format("    product      {}\n", textOf(p));
   std::vector<std::string> tile;
   for (const auto &[name, value] : m.tile)
     tile.push_back(fmt::format("{}={}", name, value));

@@ -2,6 +2,7 @@
 #include "core/launch/HostMachine.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/Variants.h"
+#include "tools/tsr/Products.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -236,6 +237,20 @@ std::string describe(const MetadataDecision &d) {
   return text;
 }
 
+/// The products of a kernel, or of the kernels that a function's plan launches.
+std::vector<MetadataProduct> productsOf(const Session &session, const KernelMetadata &m) {
+  std::vector<MetadataProduct> out = m.products;
+  for (const PlanStep &step : m.plan ? m.plan->steps : std::vector<PlanStep>()) {
+    KernelMetadata kernel;
+    std::string reason;
+    if (step.isLibraryCall || !KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
+      continue;
+    for (const MetadataProduct &p : kernel.products)
+      if (std::ranges::find(out, p) == out.end()) out.push_back(p);
+  }
+  return out;
+}
+
 /// Does the kernel have the tuned values? One that does not compile with them has its default.
 bool isTuned(const KernelMetadata &m, const RunTimes &times) {
   return !times.tuned.empty() && std::ranges::all_of(times.tuned, [&](const auto &value) {
@@ -306,7 +321,8 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
     text += fmt::format("tile         {}\n", list(m.tile));
     if (isTuned(m, times)) text += fmt::format("tuned        by {}\n", times.tunedBy);
     text += fmt::format("specialized  {}\n", list(m.specialized));
-    if (!m.fragmentShape.empty()) text += fmt::format("fragment     {}\n", m.fragmentShape);
+    for (const MetadataProduct &p : productsOf(session, m))
+      text += fmt::format("product      {}\n", textOf(p));
     if (!m.plan)
       text += fmt::format("memory       {} bytes shared, {} scratch per program\n", m.sharedBytes,
                           m.scratchBytes);
@@ -352,6 +368,7 @@ Json runDocument(const Session &session, const Binding &binding, const RunTimes 
       j["launches"] = m.plan->steps.size();
     else
       j["grid"] = gridOf(session, m, binding);
+    j["products"] = jsonOf(productsOf(session, m));
     j["fallbacks"] = m.fallbacks;
     for (const MetadataDecision &d : m.decisions) {
       Json one = {{"op", d.op}, {"step", d.step}, {"choice", d.choice}, {"from", d.legal}, {"by", d.by}};

@@ -36,10 +36,10 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
     OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
     auto module = mlir::gpu::GPUModuleOp::create(b, getOperation().getLoc(), "kernels");
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
+      KernelMetadata metadata = target::describeKernel(kernel, gpu.name());
       KernelLowering lowering(kernel, gpu);
       FailureOr<mlir::gpu::GPUFuncOp> function = lowering.lower(module);
       if (failed(function)) return signalPassFailure();
-      KernelMetadata metadata = target::describeKernel(kernel, gpu.name());
       metadata.block[0] = lowering.blockThreads();
       metadata.sharedBytes = lowering.resources().shared;
       metadata.dynamicSharedBytes = lowering.resources().dynamicShared;

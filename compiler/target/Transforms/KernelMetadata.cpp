@@ -1,4 +1,5 @@
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/Product.h"
@@ -7,6 +8,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -83,8 +86,33 @@ std::vector<MetadataReport> reportsOf(tile::ParamAttr param) {
   return list;
 }
 
-std::optional<DType> dtype(std::optional<StringRef> name) {
-  return name ? parseDType(std::string_view(name->data(), name->size())) : std::nullopt;
+/// "gemm.py:14", where the op comes from; "" if that is unknown.
+std::string placeOf(Operation *op) {
+  auto where = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return where ? llvm::formatv("{0}:{1}", llvm::sys::path::filename(where.getFilename().getValue()),
+                               where.getLine())
+                     .str()
+               : "";
+}
+
+/// Of each product the instruction that its fragment names. Passes copy products (a peeled iteration, a
+/// loop without masks); those of one place are alike and are described once.
+std::vector<MetadataProduct> productsOf(tile::KernelOp kernel) {
+  std::vector<MetadataProduct> list;
+  kernel.walk([&](tile::MmaOp mma) {
+    if (!mma.getFragment()) return; // before tile-vectorize
+    const Type a = mma.getA().getType();
+    auto buffer = dyn_cast<tile::BufferType>(a);
+    auto in = dtypeOfMemory(buffer ? buffer.getElementType() : getElementTypeOrSelf(a));
+    const auto acc = dtypeOfMemory(getElementTypeOrSelf(mma.getResult()));
+    if (!in || !acc) return;
+    const auto row = mma.getFragment()->getRow();
+    if (in == DType::I8 && mma.getIsUnsigned()) in = DType::U8;
+    if (in == DType::F32 && row) in = DType::TF32; // no instruction multiplies f32
+    MetadataProduct product{mma.getFragment()->str(), *in, *acc, placeOf(mma)};
+    if (!llvm::is_contained(list, product)) list.push_back(std::move(product));
+  });
+  return list;
 }
 
 /// A `while` loop that reads memory may wait for another thread's write. Every other loop ends by itself.
@@ -130,9 +158,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   append(kernel.getTunablesAttr(), m.tile);
   append(kernel.getDecisionsAttr(), m.tile);
   append(kernel.getSpecializedAttr(), m.specialized);
-  if (auto fragment = kernel.getFragmentAttr()) m.fragmentShape = fragment.str();
-  m.fragmentIn = dtype(kernel.getFragmentIn());
-  m.fragmentAcc = dtype(kernel.getFragmentAcc());
+  m.products = productsOf(kernel);
   m.sharedBytes = kernel.getSharedBytes().value_or(0);
   m.scratchBytes = kernel.getScratchBytes().value_or(0);
   m.vectorBytes = kernel.getVectorBytes().value_or(0);

@@ -16,8 +16,10 @@ using ::testing::Pair;
 class KernelMetadataTest : public ::testing::Test {
 protected:
   KernelMetadata describe(llvm::StringRef text) {
-    context_.loadDialect<tile::TileDialect>();
-    module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    context_.loadDialect<tile::TileDialect, mlir::tensor::TensorDialect>();
+    // Products in layouts that no instruction has are as good as others here.
+    const mlir::ParserConfig config(&context_, /*verifyAfterParse=*/false);
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(text, config);
     EXPECT_TRUE(module_);
     return describeKernel(*module_->getOps<tile::KernelOp>().begin(), "cpu");
   }
@@ -34,7 +36,7 @@ TEST_F(KernelMetadataTest, Everything) {
           #tile.param<name = "alpha", kind = scalar, dtype = f32, default_value = 0.5 : f64>, #tile.param<name = "M", kind = dim>],
         specialized = {D = 64 : i64}, tunables = {BLOCK_M = 64 : i64}, decisions = {stages = 3 : i64},
         lanes_per_program = 32 : i64, shared_bytes = 4096 : i64, scratch_bytes = 256 : i64, vector_bytes = 64 : i64,
-        fragment = #tile.fragment<6x64x1>, fragment_in = "bf16", fragment_acc = "f32", fallbacks = ["bf16 in f32"]} {
+        fallbacks = ["bf16 in f32"]} {
       tile.return
     })mlir");
   EXPECT_EQ(m.name, "gemm");
@@ -51,9 +53,7 @@ TEST_F(KernelMetadataTest, Everything) {
   EXPECT_EQ(m.params[3].kind, MetadataParam::Kind::Dim);
   EXPECT_THAT(m.tile, ElementsAre(Pair("BLOCK_M", 64), Pair("stages", 3)));
   EXPECT_THAT(m.specialized, ElementsAre(Pair("D", 64)));
-  EXPECT_EQ(m.fragmentShape, "6x64x1");
-  EXPECT_EQ(m.fragmentIn, DType::BF16);
-  EXPECT_EQ(m.fragmentAcc, DType::F32);
+  EXPECT_TRUE(m.products.empty());
   EXPECT_EQ(m.sharedBytes, 4096);
   EXPECT_EQ(m.scratchBytes, 256);
   EXPECT_EQ(m.vectorBytes, 64);
@@ -69,7 +69,6 @@ TEST_F(KernelMetadataTest, AbsentAttributesAndTheRuntimeReadsItBack) {
       tile.return
     })mlir");
   EXPECT_EQ(m.numerics, "standard");
-  EXPECT_EQ(m.fragmentShape, "");
   EXPECT_EQ(m.lanesPerProgram, 1);
   EXPECT_FALSE(m.mayWait);
   KernelMetadata back;
@@ -78,6 +77,36 @@ TEST_F(KernelMetadataTest, AbsentAttributesAndTheRuntimeReadsItBack) {
   EXPECT_EQ(back.name, "k");
   EXPECT_FALSE(back.mayWait);
   EXPECT_THAT(back.axes, ElementsAre("n"));
+}
+
+TEST_F(KernelMetadataTest, ProductsOncePerPlace) {
+  KernelMetadata m = describe(R"mlir(
+    tile.kernel @k() grid ["1"] attributes {params = []} {
+      %a = tensor.empty() : tensor<64x32xbf16>
+      %b = tensor.empty() : tensor<32x256xbf16>
+      %c = tensor.empty() : tensor<64x256xf32>
+      %d = tensor.empty() : tensor<64x64xf32>
+      %e = tensor.empty() : tensor<64x32xi8>
+      %f = tensor.empty() : tensor<32x64xi8>
+      %g = tensor.empty() : tensor<64x64xi32>
+      %0 = tile.mma %a, %b, %c {fragment = #tile.fragment<64x256x16, "wgmma.m64n8k16", warps = [4, 1]>} : tensor<64x32xbf16>, tensor<32x256xbf16>, tensor<64x256xf32> loc("dir/k.py":3:5)
+      %1 = tile.mma %a, %b, %0 {fragment = #tile.fragment<64x256x16, "wgmma.m64n8k16", warps = [4, 1]>} : tensor<64x32xbf16>, tensor<32x256xbf16>, tensor<64x256xf32> loc("dir/k.py":3:5)
+      %2 = tile.mma %a, %b, %1 {fragment = #tile.fragment<64x256x16, "wgmma.m64n8k16", warps = [4, 1]>} : tensor<64x32xbf16>, tensor<32x256xbf16>, tensor<64x256xf32> loc("dir/k.py":4:5)
+      %3 = tile.mma %d, %d, %d {fragment = #tile.fragment<16x8x8, "mma.m16n8k8.tf32", warps = [4, 1]>} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32> loc(unknown)
+      %4 = tile.mma %d, %d, %d {fragment = #tile.fragment<6x32x1>} : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32> loc(unknown)
+      %5 = tile.mma %e, %f, %g unsigned {fragment = #tile.fragment<8x16x32, "dpas.8x16x32", warps = [4, 1]>} : tensor<64x32xi8>, tensor<32x64xi8>, tensor<64x64xi32> loc(unknown)
+      tile.return
+    })mlir");
+  const std::vector<MetadataProduct> products = {{"wgmma.m64n256k16", DType::BF16, DType::F32, "k.py:3"},
+                                                 {"wgmma.m64n256k16", DType::BF16, DType::F32, "k.py:4"},
+                                                 {"mma.m16n8k8.tf32", DType::TF32, DType::F32},
+                                                 {"fma.m6n32k1", DType::F32, DType::F32},
+                                                 {"dpas.8x16x32", DType::U8, DType::I32}};
+  EXPECT_EQ(m.products, products);
+  KernelMetadata back;
+  std::string why;
+  ASSERT_TRUE(KernelMetadata::fromYaml(m.toYaml(), back, why)) << why;
+  EXPECT_EQ(back.products, products);
 }
 
 } // namespace

@@ -146,7 +146,9 @@ def Tile_FragmentAttr : AttrDef<Tile_Dialect, "Fragment"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// "6x64x1", the spelling of the kernel metadata.
+    /// "6x64x1"
+    std::string shape() const;
+    /// The spelling of the kernel metadata: "fma.m6n64k1", or the instruction with the fragment's number of columns.
     std::string str() const;
     /// The instruction, with the fragment's number of columns; nullopt for a block of multiply-adds.
     std::optional<::tessera::layout::Fragment> getRow() const;

@@ -34,8 +34,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,
     OptionalAttr<I64Attr>:$threads, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$group_rows, OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$vector_bytes,
-    OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue, OptionalAttr<Tile_FragmentAttr>:$fragment,
-    OptionalAttr<StrAttr>:$fragment_in, OptionalAttr<StrAttr>:$fragment_acc,
+    OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);
   let hasCustomAssemblyFormat = 1;

@@ -4,6 +4,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tessera;
@@ -139,7 +140,7 @@ Attribute FragmentAttr::parse(AsmParser &p, Type) {
 }
 
 void FragmentAttr::print(AsmPrinter &p) const {
-  p << '<' << str();
+  p << '<' << shape();
   if (getInstruction()) p << ", " << getInstruction() << ", warps = [" << getWarps() << "]";
   p << '>';
 }
@@ -204,5 +205,17 @@ LogicalResult OrderAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
 }
 
 std::string FragmentAttr::str() const {
+  auto extents = [&](int64_t n) { return llvm::formatv("m{0}n{1}k{2}", getM(), n, getK()).str(); };
+  const auto row = getRow();
+  if (!row) return "fma." + extents(getN());
+  // Only names of this form are of instructions whose columns vary.
+  std::string name = row->name;
+  const int64_t columns = layout::findFragment(row->name)->n;
+  if (const size_t at = name.find(extents(columns)); at != std::string::npos)
+    name.replace(at, extents(columns).size(), extents(getN()));
+  return name;
+}
+
+std::string FragmentAttr::shape() const {
   return std::to_string(getM()) + "x" + std::to_string(getN()) + "x" + std::to_string(getK());
 }

@@ -31,7 +31,6 @@ private:
     kernel.setVectorBytesAttr(b.getI64IntegerAttr(vectorBytes));
     kernel.walk([&](MmaOp mma) {
       if (!mma.getFragment()) mma.setFragmentAttr(choose(mma));
-      kernel.setFragmentAttr(*mma.getFragment());
     });
   }
 
