@@ -33,7 +33,11 @@ private:
 };
 
 DeviceRow rowOf(const std::string &backend, const GpuArchitecture &device, const Options &options) {
-  DeviceRow row{.info = {}, .warpSize = static_cast<int>(device.warpSize), .options = options};
+  DeviceRow row{.info = {},
+                .warpSize = static_cast<int>(device.warpSize),
+                .maxThreads = device.maxThreads,
+                .registers = device.registers,
+                .options = options};
   row.info.name = "emulated " + std::string(device.name);
   row.info.arch = backend + ":emulated:" + std::string(device.name) + (options.check ? "+check" : "");
   row.info.memoryBytes =

@@ -5,14 +5,20 @@ namespace tessera::emulator {
 
 void Block::setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site) {
   meetWarp({.meeting = Meeting::SetRegisters, .mask = ~0u}, site);
-  int64_t &held = registers_.try_emplace(running_ / kWarpgroup, atEntry).first->second;
-  if (increases ? count < held : count > held) {
+  const int64_t all = int64_t{atEntry} * lanes();
+  auto fail = [&](const std::string &what) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
-                        launch_->kernel.image->site(site).place() + ": " + who(running_) + " has " +
-                            std::to_string(held) + " registers and " +
-                            (increases ? "asks for " : "gives back all but ") + std::to_string(count));
+                        launch_->kernel.image->site(site).place() + ": " + what);
     end();
-  }
+  };
+  if (all > launch_->registers)
+    fail("the block needs " + std::to_string(all) + " registers, " + std::to_string(atEntry) +
+         " for each of " + std::to_string(lanes()) + " threads; a unit has " +
+         std::to_string(launch_->registers));
+  int64_t &held = registers_.try_emplace(running_ / kWarpgroup, atEntry).first->second;
+  if (increases ? count < held : count > held)
+    fail(who(running_) + " has " + std::to_string(held) + " registers and " +
+         (increases ? "asks for " : "gives back all but ") + std::to_string(count));
   while (held != count) { // the group's first lane takes them for all
     const int64_t missing = (count - held) * kWarpgroup;
     if (missing > freeRegisters_) {

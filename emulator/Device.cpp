@@ -53,8 +53,7 @@ private:
 
 class Module final : public DeviceModule {
 public:
-  Module(std::shared_ptr<const Image> image, const DeviceInfo &info)
-      : image_(std::move(image)), info_(info) {}
+  Module(std::shared_ptr<const Image> image, const DeviceRow &row) : image_(std::move(image)), row_(row) {}
 
   std::shared_ptr<DeviceKernel> getKernel(const KernelSpec &spec, std::string &why) override {
     const Image::Entry entry = image_->find(spec.name);
@@ -62,24 +61,29 @@ public:
       why = "the image has no kernel " + spec.name;
       return nullptr;
     }
-    if (spec.sharedBytes > info_.maxSharedBytes) {
-      why = "kernel " + kernelName(spec.name) + " needs " + std::to_string(spec.sharedBytes) +
-            " bytes of shared memory, " + info_.arch + " has " + std::to_string(info_.maxSharedBytes);
+    const auto refuse = [&](uint64_t needed, const char *what, uint64_t most) {
+      why = "kernel " + kernelName(spec.name) + " needs " + std::to_string(needed) + what + ", " +
+            row_.info.arch + " has " + std::to_string(most);
       return nullptr;
-    }
+    };
+    if (spec.sharedBytes > row_.info.maxSharedBytes)
+      return refuse(spec.sharedBytes, " bytes of shared memory", row_.info.maxSharedBytes);
+    const uint64_t threads = uint64_t{spec.block[0]} * spec.block[1] * spec.block[2];
+    if (threads > uint64_t(row_.maxThreads))
+      return refuse(threads, " threads in a block", uint64_t(row_.maxThreads));
     return std::make_shared<Kernel>(spec, image_, entry);
   }
 
 private:
   const std::shared_ptr<const Image> image_;
-  const DeviceInfo &info_;
+  const DeviceRow &row_;
 };
 
 class Context final : public DeviceContext {
 public:
   Context(const DeviceRow &row, Log log, const tsr_allocator_t *allocator)
       : row_(row), memory_(row.info.memoryBytes, allocator),
-        runner_(row.warpSize, row.options.check, row.options.schedule, log) {}
+        runner_(row.warpSize, row.registers, row.options.check, row.options.schedule, log) {}
 
   const DeviceInfo &info() const override { return row_.info; }
   tsr_status_t alloc(size_t bytes, uint32_t, void **dptr, std::string &why) override {
@@ -110,7 +114,7 @@ public:
       return nullptr;
     }
     auto loaded = Image::load({static_cast<const char *>(image.data), image.bytes}, why);
-    return loaded ? std::make_shared<Module>(std::move(loaded), row_.info) : nullptr;
+    return loaded ? std::make_shared<Module>(std::move(loaded), row_) : nullptr;
   }
 
 private:

@@ -21,6 +21,7 @@ struct Options {
 struct DeviceRow {
   DeviceInfo info;
   int warpSize;
+  int64_t maxThreads, registers; // of a block, of a unit (0: they are not divided)
   Options options;
 };
 

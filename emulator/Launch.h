@@ -71,6 +71,7 @@ struct Launch {
   const uint64_t *values;
   LaunchGrid grid;
   Schedule schedule;
+  int64_t registers;          // of a unit
   Checker *checker = nullptr; // null: nothing is checked
   std::vector<EmulatedTensorMap> tensorMaps{};
   Report report{};

@@ -75,7 +75,7 @@ tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const Lau
   }
   std::vector<uint64_t> all(values, values + spec.valueCount);
   all.push_back(reinterpret_cast<uint64_t>(workspace.data));
-  Launch launch{kernel, all.data(), grid, schedule_};
+  Launch launch{kernel, all.data(), grid, schedule_, registers_};
   for (const tsr_be_tensor_map_t &map : spec.tensorMaps) {
     launch.tensorMaps.push_back({sizesOf(map, values), map.swizzle});
     if (const std::string fault = whyNoMap(launch.tensorMaps.back()); !fault.empty()) {

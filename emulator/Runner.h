@@ -17,8 +17,8 @@ struct Log {
 /// Keeps the stacks of blocks from one launch to the next. Thread-safe.
 class Runner {
 public:
-  Runner(int warpSize, bool check, Schedule schedule, Log log)
-      : warpSize_(warpSize), check_(check), schedule_(schedule), log_(log) {}
+  Runner(int warpSize, int64_t registers, bool check, Schedule schedule, Log log)
+      : warpSize_(warpSize), registers_(registers), check_(check), schedule_(schedule), log_(log) {}
 
   /// Logs what was executed, returns a status and fills `why` with what was found wrong. The values are those
   /// of the kernel's parameters.
@@ -31,6 +31,7 @@ private:
   void report(const Launch &launch) const;
 
   const int warpSize_;
+  const int64_t registers_;
   const bool check_;
   const Schedule schedule_;
   const Log log_;

@@ -546,6 +546,34 @@ llvm.cond_br %done, ^end, ^wait
   EXPECT_EQ(tsrFree(device.handle, x), TSR_SUCCESS);
 }
 
+TEST(Emulated, ABlockOfTooManyThreadsIsRefused) {
+  DialectRegistry registry;
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  for (const auto &[block, refusal] :
+       {std::pair("[1024, 1, 1]", ""),
+        std::pair("[512, 3, 1]", "kernel k needs 1536 threads in a block, ptx:emulated:sm_80 has 1024")}) {
+    std::string program = replaced(std::string(kHead) + kTail, "BLOCKS", "1");
+    program = replaced(program, "block: [256, 1, 1]", std::string("block: ") + block);
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
+    ASSERT_TRUE(module);
+    std::string why;
+    const std::string bundle = bundleOf(*module, "ptx:emulated:sm_80", why);
+    ASSERT_EQ(why, "");
+    Device device("ptx:emulated:sm_80");
+    void *x = nullptr;
+    ASSERT_EQ(tsrAlloc(device.handle, 256 * sizeof(float), TSR_MEM_DEVICE, &x), TSR_SUCCESS);
+    const std::string found = launch(device, bundle, {reinterpret_cast<uint64_t>(x), 256});
+    if (*refusal)
+      EXPECT_NE(found.find(refusal), found.npos) << found;
+    else
+      EXPECT_EQ(found, "");
+    EXPECT_EQ(tsrFree(device.handle, x), TSR_SUCCESS);
+  }
+}
+
 TEST(Emulated, UnknownOperationsAreRefusedByName) {
   DialectRegistry registry;
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();

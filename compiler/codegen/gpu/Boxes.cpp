@@ -108,6 +108,10 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
              copyRegisters = int64_t(op.getCopyRegisters()), mathRegisters = int64_t(op.getMathRegisters());
   const int64_t atEntry =
       schedule::BlockAttr::registersAtEntry(copyWarps, copyRegisters, mathWarps, mathRegisters);
+  if (atEntry * blockThreads() > target_.registers)
+    return op.emitOpError() << "needs " << atEntry * blockThreads() << " registers, " << atEntry
+                            << " for each of " << blockThreads() << " threads; a unit of " << backend_ << ":"
+                            << target_.name << " has " << target_.registers;
   Value warp =
       vendor_.emitUniform(b_, arith::DivUIOp::create(b_, thread_, i32(target_.warpSize)).getResult());
   Value copies = arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, warp, i32(mathWarps));

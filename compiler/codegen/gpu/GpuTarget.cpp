@@ -22,9 +22,6 @@ constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
 /// Rows of the smallest matrix instructions that have their factors in registers.
 constexpr int64_t kFewRows = 16;
 
-/// Of a block, on every GPU. A lane has 64 registers then.
-constexpr int64_t kMostThreads = 1024;
-
 /// In names of targets: ptx:emulated:sm_80+check
 constexpr llvm::StringLiteral kEmulated = ":emulated:", kCheckOption = "+check";
 
@@ -48,7 +45,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.units = architecture.units;
   capabilities_.sharedBytes = architecture.maxShared;
   capabilities_.warps = architecture.threads / architecture.warpSize;
-  capabilities_.mostWarps = kMostThreads / architecture.warpSize;
+  capabilities_.mostWarps = architecture.maxThreads / architecture.warpSize;
   capabilities_.warpSize = architecture.warpSize;
   capabilities_.shuffles = vendor.hasShuffles();
   for (const MatrixProduct &product : architecture.products)

@@ -82,6 +82,9 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   }
   for (auto roles : kernel_.getBody().front().getOps<tile::RolesOp>())
     copyWarps_ = int64_t(roles.getCopyWarps());
+  if (blockThreads() > target_.maxThreads)
+    return kernel_.emitOpError() << "has a block of " << blockThreads() << " threads; " << backend_ << ":"
+                                 << target_.name << " has at most " << target_.maxThreads;
   planMemory();
   if (failed(planTensorMemory())) return failure();
   collectTensorMaps();

@@ -48,3 +48,11 @@ tile.kernel @wide(%x: !tile.view<64xf32>) grid [] attributes {params = [
   %s = tile.reduce sum %t axis 0 order <lanes = 128> : tensor<64xf32> -> f32
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{has a block of 2048 threads; levelzero:pvc has at most 1024}}
+tile.kernel @large(%x: !tile.view<64xf32>) grid [] attributes {threads = 2048 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>]} {
+  tile.return
+}
