@@ -1,0 +1,115 @@
+// Coordinates, barriers and exchanges of lanes.
+#include "compiler/codegen/emulate/Arithmetic.h"
+#include "compiler/codegen/emulate/VendorRewriter.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <optional>
+
+using namespace mlir;
+
+namespace tessera::emulate {
+namespace {
+
+/// The coordinate that an operation such as nvvm.read.ptx.sreg.tid.x reads.
+std::optional<int32_t> coordinateOf(StringRef name) {
+  if (name == "nvvm.read.ptx.sreg.laneid") return int32_t(Coordinate::Lane);
+  if (name == "nvvm.read.ptx.sreg.warpid") return int32_t(Coordinate::Warp);
+  static constexpr std::pair<StringLiteral, Coordinate> kFirst[] = {
+      {"nvvm.read.ptx.sreg.tid.", Coordinate::Thread},     {"rocdl.workitem.id.", Coordinate::Thread},
+      {"nvvm.read.ptx.sreg.ctaid.", Coordinate::Block},    {"rocdl.workgroup.id.", Coordinate::Block},
+      {"nvvm.read.ptx.sreg.nctaid.", Coordinate::Grid},    {"rocdl.grid.dim.", Coordinate::Grid},
+      {"nvvm.read.ptx.sreg.ntid.", Coordinate::BlockSize}, {"rocdl.workgroup.dim.", Coordinate::BlockSize},
+  };
+  for (const auto &[prefix, first] : kFirst)
+    if (StringRef axis = name; axis.consume_front(prefix) && axis.size() == 1)
+      return int32_t(first) + axis[0] - 'x';
+  return std::nullopt;
+}
+
+/// Intel's built-in functions (size_t or void of an unsigned), by the first coordinate that they read.
+std::optional<int32_t> builtinCoordinate(StringRef name) {
+  return llvm::StringSwitch<std::optional<int32_t>>(name)
+      .Case("_Z12get_local_idj", int32_t(Coordinate::Thread))
+      .Case("_Z12get_group_idj", int32_t(Coordinate::Block))
+      .Case("_Z14get_num_groupsj", int32_t(Coordinate::Grid))
+      .Case("_Z14get_local_sizej", int32_t(Coordinate::BlockSize))
+      .Default(std::nullopt);
+}
+
+} // namespace
+
+bool VendorRewriter::forThreads() {
+  if (auto call = dyn_cast<LLVM::CallOp>(op_)) return builtinForThreads(call);
+  const StringRef name = op_->getName().getStringRef();
+  if (isa<NVVM::RcpApproxFtzF32Op>(op_)) return replace(nearInverse(b_, op_->getOperand(0)));
+  if (auto coordinate = coordinateOf(name))
+    return replace(call_("tsr_emu_coordinate", i32(), constant(*coordinate), true));
+  if (auto barrier = dyn_cast<NVVM::BarrierOp>(op_)) {
+    if (barrier->getNumResults() && !barrier->use_empty()) return false; // a reduction
+    if (barrier.getReductionOp()) return false;
+    Value number = barrier.getBarrierId(), count = barrier.getNumberOfThreads();
+    return blockBarrier(number ? number : constant(0), count ? count : constant(0));
+  }
+  if (isa<NVVM::Barrier0Op, ROCDL::SBarrierOp, ROCDL::BarrierOp>(op_))
+    return blockBarrier(constant(0), constant(0));
+  if (name == "nvvm.bar.warp.sync") return become("tsr_emu_warp_barrier", {op_->getOperand(0), site_()});
+  if (auto shuffled = dyn_cast<NVVM::ShflOp>(op_)) return shuffle(shuffled);
+  if (auto vote = dyn_cast<NVVM::VoteSyncOp>(op_)) {
+    Value kind = constant(int32_t(vote.getKind()));
+    Value predicate = LLVM::ZExtOp::create(b_, i32(), vote.getPred());
+    return replace(call_("tsr_emu_vote", i32(), {kind, vote.getMask(), predicate, site_()}, false));
+  }
+  if (auto set = dyn_cast<NVVM::SetMaxRegisterOp>(op_)) {
+    auto atEntry = op_->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<IntegerAttr>(
+        NVVM::NVVMDialect::getMaxnregAttrName());
+    if (!atEntry) return false;
+    const bool increases = set.getAction() == NVVM::SetMaxRegisterAction::increase;
+    return become("tsr_emu_set_registers",
+                  {constant(int32_t(set.getRegCount())), constant(int32_t(atEntry.getInt())),
+                   constant(increases), site_()});
+  }
+  if (name == "rocdl.ds_bpermute") { // the index counts bytes
+    Value lane = LLVM::LShrOp::create(b_, op_->getOperand(0), constant(2));
+    return exchange(op_->getOperand(1), lane, /*isXor=*/false);
+  }
+  if (name == "rocdl.readlane") return exchange(op_->getOperand(0), op_->getOperand(1), false);
+  if (name == "rocdl.readfirstlane") return exchange(op_->getOperand(0), constant(0), false);
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op_);
+  if (!call || call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
+  return replace(call_("tsr_emu_implicit_arguments", call.getResult(0).getType(), {}, true));
+}
+
+bool VendorRewriter::blockBarrier(Value number, Value count) {
+  return become("tsr_emu_barrier", {number, count, site_()});
+}
+
+/// Each lane of the warp gets the value of another one: of `lane`, or of its own number xor `lane`.
+bool VendorRewriter::exchange(Value value, Value lane, bool isXor) {
+  if (value.getType().getIntOrFloatBitWidth() != 32) return false;
+  return replace(call_("tsr_emu_exchange", i32(), {asI32(value), lane, constant(isXor), site_()}, false));
+}
+
+bool VendorRewriter::shuffle(NVVM::ShflOp op) {
+  if (op.getReturnValueAndIsValid()) return false;
+  return replace(call_("tsr_emu_shuffle", i32(),
+                       {constant(int32_t(op.getKind())), op.getThreadMask(), asI32(op.getVal()),
+                        op.getOffset(), op.getMaskAndClamp(), site_()},
+                       false));
+}
+
+/// Intel's built-in functions.
+bool VendorRewriter::builtinForThreads(LLVM::CallOp call) {
+  const StringRef name = call.getCallee().value_or("");
+  if (auto first = builtinCoordinate(name)) {
+    Value which = LLVM::AddOp::create(b_, call.getArgOperands()[0], constant(*first));
+    return replace(call_("tsr_emu_coordinate", i32(), which, true));
+  }
+  if (name == "_Z7barrierj") return blockBarrier(constant(0), constant(0));
+  if (StringRef rest = name; rest.consume_front("_Z27intel_sub_group_shuffle_xor") && rest.size() == 2)
+    return exchange(call.getArgOperands()[0], call.getArgOperands()[1], true);
+  if (StringRef rest = name; rest.consume_front("_Z23intel_sub_group_shuffle") && rest.size() == 2)
+    return exchange(call.getArgOperands()[0], call.getArgOperands()[1], false);
+  return false;
+}
+
+} // namespace tessera::emulate
