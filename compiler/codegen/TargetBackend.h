@@ -59,6 +59,7 @@ struct Capabilities {
   // Dtypes below 32 bits that matrix products multiply as they are. Other narrow operands are widened to one
   // of these, or to f32 or i32.
   std::vector<DType> narrowProducts{};
+  bool pairsOfBf16 = false; // strided products multiply words of two rows (tile.pair_rows)
   // Matrix instructions, preferred first, and the warps that share a program.
   std::vector<MatrixProduct> matrixInstructions{};
   std::string_view unusedInstructions{}; // faster ones that it has and no product uses

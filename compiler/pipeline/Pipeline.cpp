@@ -116,6 +116,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   legalize.backend = backend;
   for (DType product : target.narrowProducts)
     legalize.products.push_back(name(product));
+  legalize.pairsOfBf16 = target.pairsOfBf16;
   kernel.addPass(createTileLegalizeNumerics(legalize));
   kernel.addPass(createTileOrderReductions({target.threads}));
   // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.

@@ -72,6 +72,13 @@ def twice(x: ts.Tensor["M", "N", ts.f32]):
     return y
 """
 
+ATTENTION = """import tessera as ts
+
+@ts.jit
+def attend(q: ts.Tensor["S", 40, ts.bf16], k: ts.Tensor["T", 40, ts.bf16], v: ts.Tensor["T", 40, ts.bf16]):
+    return ts.flash_attention(q, k, v)
+"""
+
 LEVELS = "cpu:x86-64-v2,cpu:x86-64-v3,cpu:x86-64-v4"
 
 
@@ -175,6 +182,24 @@ class Make(Bundles):
             result = self.tsr.call("run", bundle, "--in", f"X={self.folder}/x.npy", "--out", f"Z={self.folder}/z.npy")
             self.assertEqual(result.status, status, result.errors)
         self.assertIn("dim N is 6 by the compiled kernel but 7 by dim 1 of X", result.errors)
+
+    def test_attention_of_bf16_has_the_same_bits_without_its_instruction(self):
+        self.source.write_text(ATTENTION)
+        bundles = [self.folder / name for name in ("host.tsrb", "v4.tsrb")]
+        for target, bundle in zip(("cpu", "cpu:x86-64-v4"), bundles):
+            self.assertEqual(self.compile("-o", bundle, "--target", target).status, 0)
+        draw, files = np.random.default_rng(4), [self.folder / f"{name}.npy" for name in "qkv"]
+        for queries, keys, size in ((9, 1, 1.0), (49, 65, 1.0), (17, 63, 1e-19), (50, 0, 1.0)):  # 1e-19: subnormal products
+            for path, rows in zip(files, (queries, keys, keys)):
+                np.save(path, (draw.standard_normal((rows, 40)) * size).astype(np.float32))
+            results = []
+            for bundle in bundles:
+                result = self.tsr.call("run", bundle, "--in", *(f"{p.stem}={p}" for p in files), "--out", f"result={self.folder / 'o.npy'}")
+                if "E_BUNDLE_NO_IMAGE" in result.errors:
+                    self.skipTest("this processor has no AVX-512")
+                self.assertEqual(result.status, 0, result.errors)
+                results.append(np.load(self.folder / "o.npy").tobytes())
+            self.assertEqual(*results, (queries, keys, size))
 
     def test_strides_are_shown(self):
         self.source.write_text("import tessera as ts\n\n@ts.kernel\n"

@@ -74,7 +74,7 @@ void TileLowering::collectInside(Operation *op, Indices ends, Value &condition, 
     also(boundsFull(mask.getLower(), mask.getUpper(), inner));
   } else if (auto expand = dyn_cast<tile::ExpandDimsOp>(op); expand && !ends.empty()) {
     inner.erase(inner.begin() + expand.getAxis());
-  } else if (isa<tile::SliceOp>(op)) {
+  } else if (isa<tile::SliceOp, tile::PairRowsOp>(op)) {
     inner.clear(); // several parts of a tile have several ends in it
   } else if (auto broadcast = dyn_cast<tile::BroadcastOp>(op); broadcast && !ends.empty()) {
     if (!tile::isTile(broadcast.getInput())) return;
@@ -132,6 +132,16 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
     for (auto [index, offset] : llvm::zip_equal(from, slice.getOffsets()))
       index = b_.createOrFold<arith::AddIOp>(index, constant(offset));
     return evaluate(slice.getInput(), from, lanes, mode);
+  }
+  if (auto pairs = dyn_cast<PairRowsOp>(op)) {
+    Value row = b_.createOrFold<arith::MulIOp>(at[0], constant(2));
+    auto element = [&](Value r) {
+      Value v = evaluate(pairs.getInput(), {r, at[1]}, lanes, mode);
+      return arith::ExtUIOp::create(b_, vectorOf(b_.getI32Type(), lanes), v).getResult();
+    };
+    Value first = element(row), second = element(b_.createOrFold<arith::AddIOp>(row, constant(1)));
+    Value half = constantOf(first.getType(), b_.getI32IntegerAttr(16));
+    return arith::OrIOp::create(b_, arith::ShLIOp::create(b_, first, half), second);
   }
   if (auto mask = dyn_cast<MaskOp>(op)) return evaluateMask(mask, at, lanes, mode);
   if (auto cast = dyn_cast<CastOp>(op))

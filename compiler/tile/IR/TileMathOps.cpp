@@ -206,6 +206,9 @@ LogicalResult MmaOp::verify() {
                         b = matrixOf(getB().getType(), getTransB()),
                         acc = matrixOf(getAcc().getType(), false);
   if (!a || !b || !acc) return emitOpError() << "multiplies matrices: operands and accumulator have rank 2";
+  // Words of two rows (tile.pair_rows).
+  if ((*this)->hasAttr(kStrided) && a->element.isBF16() && b->element.isInteger(32))
+    b->rows *= 2, b->element = a->element;
   if (a->columns != b->rows)
     return emitOpError() << "inner extents differ: " << a->rows << "x" << a->columns << " times " << b->rows
                          << "x" << b->columns;

@@ -100,6 +100,8 @@ def Tile_MmaOp : Tile_Op<"mma", [AllTypesMatch<["acc", "result"]>, DeclareOpInte
     %c = tile.mma %a, %b, %acc {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>}
         : tensor<64x32xbf16, #a>, tensor<32x64xbf16>, tensor<64x64xf32, #c>
     ```
+    A product of bf16 whose left operand is read one by one (`tile.strided`) may have `tile.pair_rows` as its right operand.
+
     If the fragment names an instruction, the accumulator has the layout that the instruction and the warps give it. An
     operand has its layout, too, or is in memory.
 

@@ -132,6 +132,17 @@ LogicalResult TransposeOp::verify() {
   return success();
 }
 
+LogicalResult PairRowsOp::verify() {
+  RankedTensorType from = tensorOf(getInput());
+  if (from.getRank() != 2 || from.getDimSize(0) % 2 || !from.getElementType().isBF16())
+    return emitOpError() << "needs an even number of rows of bf16, not " << from;
+  auto to =
+      RankedTensorType::get({from.getDimSize(0) / 2, from.getDimSize(1)}, IntegerType::get(getContext(), 32));
+  if (tensorOf(getResult()) != to)
+    return emitOpError() << "gives " << to << ", not " << getResult().getType();
+  return success();
+}
+
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getInput().getDefiningOp<TransposeOp>()) return inner.getInput();
   return foldSplat(adaptor.getInput(), getResult().getType());

@@ -63,6 +63,21 @@ def Tile_TransposeOp : Tile_PureOp<"transpose", [DeclareOpInterfaceMethods<Tile_
   let hasFolder = 1;
 }
 
+def Tile_PairRowsOp : Tile_PureOp<"pair_rows"> {
+  let summary = "words of two rows of bf16";
+  let description = [{
+    ```mlir
+    %w = tile.pair_rows %x : tensor<64x48xbf16> -> tensor<32x48xi32>
+    ```
+    The upper half of a word is an element of an even row, the lower half the one below it. `tile-legalize-numerics` makes
+    it of the right operand of a strided product.
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_FlipOp : Tile_PureOp<"flip", [DeclareOpInterfaceMethods<Tile_BoundsOpInterface>, AllTypesMatch<["input", "result"]>]> {
   let summary = "the elements along an axis in the opposite order";
   let arguments = (ins Tile_Tile:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);

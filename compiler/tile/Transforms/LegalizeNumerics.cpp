@@ -11,10 +11,11 @@
 //                                                  %r = tile.cast %s from f32 to bf16
 //
 // Operands of products whose dtype the target does not multiply are widened, which is exact: to a dtype that
-// it does multiply, or to f32 or i32. The accumulator keeps its dtype. Operands in shared memory are loaded.
-// A product by a matrix instruction (tile-assign-layouts) keeps its operands, which it reads where they are.
-// Every such change of arithmetic is recorded as a fallback of the kernel (decisions D4, D13). Storage and
-// the values of casts never change.
+// it does multiply, or to f32 or i32. If it multiplies pairs of bf16, those of strided products stay as they
+// are: the left one is read where it is, the right one becomes words of two rows. The accumulator keeps its
+// dtype. Operands in shared memory are loaded. A product by a matrix instruction (tile-assign-layouts) keeps
+// its operands, which it reads where they are. Every such change of arithmetic is recorded as a fallback of
+// the kernel (decisions D4, D13). Storage and the values of casts never change.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
@@ -22,6 +23,7 @@
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "numerics/DType.h"
 #include <set>
 
@@ -135,7 +137,31 @@ private:
     return best;
   }
 
+  /// Does the target multiply pairs of its operands? Only sums that begin with zeros are known not to be
+  /// subnormal, which the instruction takes for 0.
+  bool isPaired(MmaOp mma) const {
+    DenseElementsAttr zero;
+    return pairsOfBf16 && mma->hasAttr(kStrided) && !mma.getTransB() && isTile(mma.getA()) &&
+           isTile(mma.getB()) && getElementTypeOrSelf(mma.getA()).isBF16() &&
+           getElementTypeOrSelf(mma.getAcc()).isF32() && tileType(mma.getB()).getDimSize(0) % 2 == 0 &&
+           matchPattern(mma.getAcc(), m_Constant(&zero)) && zero.isSplat() &&
+           zero.getSplatValue<APFloat>().isPosZero();
+  }
+
+  void pairRows(MmaOp mma) {
+    Value b = mma.getB();
+    OpBuilder builder(mma);
+    if (Operation *from = b.getDefiningOp()) builder.setInsertionPointAfter(from);
+    auto type = tileType(b);
+    auto words = RankedTensorType::get({type.getDimSize(0) / 2, type.getDimSize(1)}, builder.getI32Type());
+    auto pairs = PairRowsOp::create(builder, mma.getLoc(), words, b);
+    pairs->setAttr(kMaterialize, builder.getUnitAttr());
+    mma.getBMutable().assign(pairs);
+    if (!inMemory(mma.getA())) mma.getA().getDefiningOp()->setAttr(kMaterialize, builder.getUnitAttr());
+  }
+
   void legalizeMma(MmaOp mma) {
+    if (isPaired(mma)) return pairRows(mma);
     const bool isInstruction = mma.getFragment() && mma.getFragment()->getRow();
     std::optional<DType> from, to;
     for (OpOperand &operand : mma->getOpOperands().take_front(2)) {

@@ -181,7 +181,8 @@ def TileLegalizeNumerics : Pass<"tile-legalize-numerics", "::tessera::tile::Kern
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
-    ListOption<"products", "products", "std::string", "dtypes below 32 bits that the target's products multiply">
+    ListOption<"products", "products", "std::string", "dtypes below 32 bits that the target's products multiply">,
+    Option<"pairsOfBf16", "pairs-of-bf16", "bool", "false", "strided products multiply words of two rows of bf16">
   ];
 }
 

@@ -287,3 +287,19 @@ tile.kernel @limits(%n: index) grid [] attributes {params = [#tile.param<name = 
   %p = tile.mma %a, %a, %a limits(%n) : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
   tile.return
 }
+
+// -----
+
+func.func @odd_rows(%x: tensor<3x8xbf16>) -> tensor<1x8xi32> {
+  // expected-error @+1 {{needs an even number of rows of bf16, not 'tensor<3x8xbf16>'}}
+  %w = tile.pair_rows %x : tensor<3x8xbf16> -> tensor<1x8xi32>
+  return %w : tensor<1x8xi32>
+}
+
+// -----
+
+func.func @words(%x: tensor<4x8xbf16>) -> tensor<2x8xi16> {
+  // expected-error @+1 {{gives 'tensor<2x8xi32>', not 'tensor<2x8xi16>'}}
+  %w = tile.pair_rows %x : tensor<4x8xbf16> -> tensor<2x8xi16>
+  return %w : tensor<2x8xi16>
+}

@@ -1,4 +1,5 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-fuse,tile-legalize-numerics{backend=x products=i16,bf16}))' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-numerics{pairs-of-bf16}))' | FileCheck %s --check-prefix=PAIRS
 // RUN: not tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-numerics{products=bf61}))' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: tile-legalize-numerics: no dtype 'bf61'
 
@@ -69,5 +70,34 @@ tile.kernel @bytes(%x: !tile.view<8x8xi8>, %u: !tile.view<8x8xui8>, %o: !tile.vi
   %v = tile.load %u[%c0, %c0] extents [8, 8] : !tile.view<8x8xui8> -> tensor<8x8xi8>
   %q = tile.mma %v, %v, %p unsigned : tensor<8x8xi8>, tensor<8x8xi8>, tensor<8x8xi32>
   tile.store %q, %o[%c0, %c0] extents [8, 8] : tensor<8x8xi32>, !tile.view<8x8xi32>
+  tile.return
+}
+
+// Strided products of bf16 multiply words of two rows, if their sums begin with zeros and the rows are even.
+// PAIRS-LABEL: tile.kernel @strided
+// PAIRS-SAME: fallbacks = ["cpu: mma of bf16 multiplies in f32"]
+// PAIRS: %[[A:.*]] = tile.load %{{.*}} {tile.materialize} : !tile.view<8x4xbf16> -> tensor<8x4xbf16>
+// PAIRS: %[[B:.*]] = tile.load
+// PAIRS: %[[W:.*]] = tile.pair_rows %[[B]] {tile.materialize} : tensor<4x16xbf16> -> tensor<2x16xi32>
+// PAIRS: %[[C:.*]] = tile.mma %[[A]], %[[W]], %{{.*}} {tile.strided} : tensor<8x4xbf16>, tensor<2x16xi32>, tensor<8x16xf32>
+// PAIRS: tile.mma %{{.*}}, %{{.*}}, %[[C]] {tile.strided} : tensor<8x4xf32>, tensor<4x16xf32>, tensor<8x16xf32>
+// PAIRS: tile.mma %{{.*}} {tile.strided} : tensor<8x3xf32>, tensor<3x16xf32>, tensor<8x16xf32>
+// CHECK-LABEL: tile.kernel @strided
+// CHECK-NOT: tile.pair_rows
+tile.kernel @strided(%x: !tile.view<8x4xbf16>, %y: !tile.view<4x16xbf16>, %o: !tile.view<8x16xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["8", "4"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["4", "16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "16"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x16xf32>
+  %a = tile.load %x[%c0, %c0] extents [8, 4] : !tile.view<8x4xbf16> -> tensor<8x4xbf16>
+  %b = tile.load %y[%c0, %c0] extents [4, 16] : !tile.view<4x16xbf16> -> tensor<4x16xbf16>
+  %p = tile.mma %a, %b, %z {tile.strided} : tensor<8x4xbf16>, tensor<4x16xbf16>, tensor<8x16xf32>
+  %q = tile.mma %a, %b, %p {tile.strided} : tensor<8x4xbf16>, tensor<4x16xbf16>, tensor<8x16xf32>
+  %d = tile.load %x[%c0, %c0] extents [8, 3] : !tile.view<8x4xbf16> -> tensor<8x3xbf16>
+  %e = tile.load %y[%c0, %c0] extents [3, 16] : !tile.view<4x16xbf16> -> tensor<3x16xbf16>
+  %r = tile.mma %d, %e, %z {tile.strided} : tensor<8x3xbf16>, tensor<3x16xbf16>, tensor<8x16xf32>
+  %s = arith.addf %q, %r : tensor<8x16xf32>
+  tile.store %s, %o[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
   tile.return
 }

@@ -36,6 +36,8 @@ public:
     capabilities_.callsLibraries = true;
     for (const auto &[dtype, body] : cpu_.productBodies)
       capabilities_.products.push_back(dtype);
+    auto bf16 = cpu_.productBodies.find(DType::BF16);
+    capabilities_.pairsOfBf16 = bf16 != cpu_.productBodies.end() && bf16->second == "bf16.dot";
     if (!cpu_.isOther) capabilities_.narrowProducts = {DType::I16}; // pmaddwd, of every x86-64
   }
 

@@ -39,6 +39,9 @@ public:
                                                    mlir::func::FuncOp epilogue, int64_t epilogueScratch);
 
 private:
+  /// Declares a body of the archive of products.
+  mlir::func::FuncOp declareBody(llvm::StringRef name, mlir::TypeRange inputs);
+
   // Lowering.cpp: the frame of the function. A program is one thread: effects that must happen once need no
   // guard, nothing is outstanding at a barrier, and a group is one lane.
   void beginFunction(llvm::StringRef symbol);

@@ -27,16 +27,12 @@ int64_t productScratch(const tile::Product &product, Type element) {
   return total;
 }
 
-/// Declares a body: tsr.p.NAME.AB, where n is an operand as it is and t a transposed one.
-static func::FuncOp declareBody(OpBuilder &b, Location loc, ModuleOp module, const tile::Product &p,
-                                StringRef body) {
-  const std::string name = ("tsr.p." + body + "." + (p.transA ? "t" : "n") + (p.transB ? "t" : "n")).str();
+func::FuncOp KernelLowering::declareBody(StringRef name, TypeRange inputs) {
+  auto module = function_->getParentOfType<ModuleOp>();
   if (auto known = module.lookupSymbol<func::FuncOp>(name)) return known;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(module.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-  auto function =
-      func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, i64, i64, pointer}, TypeRange()));
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(module.getBody());
+  auto function = func::FuncOp::create(b_, name, b_.getFunctionType(inputs, TypeRange()));
   function.setPrivate();
   return function;
 }
@@ -110,11 +106,12 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     set(offsetof(Problem, slot), constant(0));
   }
   set(offsetof(Problem, epilogueScratch), constant(epilogueScratch));
-  auto module = function_->getParentOfType<ModuleOp>();
-  func::FuncOp body = declareBody(b_, b_.getLoc(), module, product, name);
-  func::CallOp::create(
-      b_, body,
-      ValueRange{problem, function_.getArgument(1), function_.getArgument(2), function_.getArgument(3)});
+  // n is an operand as it is, t a transposed one.
+  const std::string body =
+      ("tsr.p." + name + "." + (product.transA ? "t" : "n") + (product.transB ? "t" : "n")).str();
+  Vec<Value> arguments = {problem, function_.getArgument(1), function_.getArgument(2),
+                          function_.getArgument(3)};
+  func::CallOp::create(b_, declareBody(body, ValueRange(arguments).getTypes()), arguments);
   func::ReturnOp::create(b_);
   return function_;
 }

@@ -1,6 +1,6 @@
 // Products whose left operand is broadcast element by element from where it is, with any strides
 // (`tile.strided`): neither a copy nor a transpose. The right operand is a tile in scratch, whose rows are
-// vectors.
+// vectors, or words of two rows of bf16 (`tile.pair_rows`).
 //
 // Blocks have as many vectors as there are columns, at most 4, and as many rows as the registers then allow:
 // 24 sums keep both multipliers busy for each row of the right operand that is loaded. Each element is one
@@ -20,7 +20,8 @@ constexpr int64_t kMostVectors = std::size(kBlockRows);
 
 LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   Place c = place(op.getResult());
-  if (c.element != tile::tileType(op.getB()).getElementType() || vectorBytes_ < 64)
+  const bool isPaired = bool(op.getB().getDefiningOp<tile::PairRowsOp>());
+  if ((!isPaired && c.element != tile::tileType(op.getB()).getElementType()) || vectorBytes_ < 64)
     return op.emitOpError() << "with tile.strided is not implemented for this target (TSR_UNIMPLEMENTED)";
   auto less = [&](Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); };
   auto inScratch = [&](Value operand) {
@@ -37,7 +38,7 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   }
   if (!a) a = inScratch(op.getA());
   Factor b = inScratch(op.getB());
-  int64_t depthOfTile = tile::tileType(op.getB()).getDimSize(0);
+  int64_t depthOfTile = tile::tileType(op.getB()).getDimSize(0) * (isPaired ? 2 : 1);
   if (op.getTransA()) {
     std::swap(a->rowStride, a->columnStride);
     if (!a->ends.empty()) std::swap(a->ends[0], a->ends[1]);
@@ -64,9 +65,15 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   } else {
     assign(op.getAcc(), c, op);
   }
-  func::CallOp::create(
-      b_, stridedFunction(*a, b, c, fresh),
-      ValueRange{a->data, a->rowStride, a->columnStride, b.data, b.rowStride, c.data, rows, columns, depth});
+  Vec<Value> arguments = {a->data, a->rowStride, a->columnStride, b.data, b.rowStride,
+                          c.data,  rows,         columns,         depth};
+  if (!isPaired) {
+    func::CallOp::create(b_, stridedFunction(*a, b, c, fresh), arguments);
+    return success();
+  }
+  // The archive of products has it: products/bodies/NarrowTile.cpp.
+  arguments.insert(arguments.begin() + 6, constant(c.shape[1]));
+  func::CallOp::create(b_, declareBody("tsr.p.bf16.dot.tile", ValueRange(arguments).getTypes()), arguments);
   return success();
 }
 

@@ -93,13 +93,14 @@ struct Bf16Dots {
       out[0] = __builtin_bit_cast(Vector<T>, alternate<false, In>(rows[1], rows[0]));
       out[1] = __builtin_bit_cast(Vector<T>, alternate<true, In>(rows[1], rows[0]));
     }
+    /// Takes notice of elements.
+    void see(Vector<In> v) { // 0 becomes the largest
+      least_ = __builtin_elementwise_min(least_, (v & 0x7fff) - 1);
+    }
     /// Returns the least biased exponent of an element that is not 0.
     int leastExponent() const { return (int(__builtin_reduce_min(least_)) + 1) >> 7; }
 
   private:
-    void see(Vector<In> v) { // 0 becomes the largest
-      least_ = __builtin_elementwise_min(least_, (v & 0x7fff) - 1);
-    }
     Vector<In> least_ = ~Vector<In>{};
   };
   using Right = Left;

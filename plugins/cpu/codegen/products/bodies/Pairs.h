@@ -11,9 +11,8 @@ inline void multiplyPairs(int64_t depth, const float *a, int64_t strideA, const 
                           float *c, int64_t strideC, int64_t lanes, bool isFresh) {
   using Pairs = Vector<uint32_t>;
   Vector<float> sums[Rows] = {};
-  for (int r = 0; r < Rows; ++r)
-    for (int64_t i = 0; !isFresh && i < lanes; ++i)
-      sums[r][i] = c[r * strideC + i];
+  for (int r = 0; r < Rows && !isFresh; ++r)
+    sums[r] = loadFirst<Vector<float>>(c + r * strideC, lanes);
   for (int64_t w = 0; 2 * w < depth; ++w) {
     const auto line = __builtin_bit_cast(Pairs, load(b + w * strideB));
     const auto upper = __builtin_bit_cast(Vector<float>, line & 0xffff0000u),
@@ -28,8 +27,7 @@ inline void multiplyPairs(int64_t depth, const float *a, int64_t strideA, const 
     }
   }
   for (int r = 0; r < Rows; ++r)
-    for (int64_t i = 0; i < lanes; ++i)
-      c[r * strideC + i] = sums[r][i];
+    storeFirst(c + r * strideC, sums[r], lanes);
 }
 
 /// C += A * B, or C = A * B if it is fresh, of `depth` elements in rows of words.

@@ -53,14 +53,17 @@ template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
 }
 template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
 
-#ifdef __AVX512BW__
 /// Stores the first `count` elements, at most all of them.
 template <class T> inline void storeFirst(T *to, Vector<T> v, int64_t count) {
   if (count >= kLanes<T>) return store(to, v);
+#ifdef __AVX512BW__
   using Lanes __attribute__((ext_vector_type(kLanes<T>))) = T;
   __builtin_masked_store(maskOfFirst<kLanes<T>>(count), __builtin_bit_cast(Lanes, v), to);
-}
+#else
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = v[i];
 #endif
+}
 
 /// A fused multiply-add of floats; of integers, whose sums wrap, the same.
 template <class V> inline V multiplyAdd(V x, V y, V sum) {

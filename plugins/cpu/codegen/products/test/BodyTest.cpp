@@ -2,6 +2,7 @@
 // between guard pages, results that are poisoned first, with and without an epilogue. argv: one shared object
 // per level.
 #include "plugins/cpu/codegen/products/Problem.h"
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -339,8 +340,72 @@ std::vector<Case> narrow() {
   return cases;
 }
 
+using TileProduct = void (*)(const uint16_t *a, int64_t rowStride, int64_t columnStride, const uint32_t *b,
+                             int64_t strideB, float *c, int64_t strideC, int64_t rows, int64_t columns,
+                             int64_t depth);
+
+/// A product of tiles, of an A that is adjacent along k, along its rows or nowhere.
+void checkTile(TileProduct product, int64_t rows, int64_t columns, int64_t depth, int64_t rowStride,
+               int64_t columnStride, bool isTiny) {
+  const int64_t extent = rows && depth ? (rows - 1) * rowStride + (depth - 1) * columnStride + 1 : 0;
+  const int64_t words = (depth + 1) / 2, width = (columns + 15) / 16 * 16;
+  uint16_t *a = guarded<uint16_t>('a', extent, true);
+  uint32_t *b = guarded<uint32_t>('b', words * width, true);
+  float *c = guarded<float>('c', rows * width, true);
+  std::minstd_rand random(static_cast<unsigned>(rows * 131 + columns * 17 + depth));
+  auto draw = [&] { return Bf16::draw(static_cast<unsigned>(random()), isTiny); };
+  std::generate_n(a, extent, draw);
+  std::vector<float> ofA, ofB;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t k = 0; k < depth; ++k)
+      ofA.push_back(Bf16::wide(a[r * rowStride + k * columnStride]));
+  std::fill_n(b, words * width, 0x7fc07fc0u); // what is no part of B is NaN
+  for (int64_t k = 0; k < depth; ++k)
+    for (int64_t j = 0; j < columns; ++j) {
+      const uint32_t x = draw();
+      uint32_t &word = b[k / 2 * width + j];
+      word = k % 2 ? (word & 0xffff0000u) | x : x << 16 | (word & 0xffffu);
+      ofB.push_back(Bf16::wide(static_cast<uint16_t>(x)));
+    }
+  const float poison = std::numeric_limits<float>::signaling_NaN();
+  std::fill_n(c, rows * width, poison);
+  product(a, rowStride, columnStride, b, width, c, width, rows, columns, depth);
+  const std::vector<float> right = referenceOf(ofA, ofB, rows, columns, depth, false, 16);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < width; ++j) {
+      const float expected = j < columns ? right[static_cast<size_t>(r * columns + j)] : poison;
+      ASSERT_EQ(std::bit_cast<uint32_t>(c[r * width + j]), std::bit_cast<uint32_t>(expected))
+          << rows << "x" << columns << "x" << depth << " strides " << rowStride << ", " << columnStride
+          << " at " << r << ", " << j;
+    }
+}
+
 } // namespace
 
+TEST(Body, TilesOfBf16) {
+  for (const std::string &entry : levels) {
+    const std::string level = entry.substr(0, 2);
+    if (level == "v3") continue;
+    if (!runs(level, "bf16.dot")) {
+      std::printf("not executed: this processor lacks what tiles of bf16 need\n");
+      continue;
+    }
+    void *library = dlopen(entry.substr(3).c_str(), RTLD_NOW);
+    ASSERT_TRUE(library) << dlerror();
+    auto product = reinterpret_cast<TileProduct>(dlsym(library, "tsr.p.bf16.dot.tile"));
+    ASSERT_TRUE(product);
+    // One past a group of rows, a register block, a vector, a pair and the words that are packed at a time.
+    for (int64_t rows : {0, 1, 8, 31, 33, 64})
+      for (int64_t columns : {0, 1, 16, 17, 47, 48, 65, 128})
+        for (int64_t depth : {0, 1, 2, 33, 64, 257})
+          for (bool isTiny : {false, true})
+            for (auto [rowStride, columnStride] :
+                 {std::pair<int64_t, int64_t>{depth + 3, 1}, {1, rows + 1}, {2, 2 * rows + 1}}) {
+              checkTile(product, rows, columns, depth, rowStride, columnStride, isTiny);
+              if (HasFatalFailure()) return;
+            }
+  }
+}
 TEST(Body, F32AtEdges) { checkAll<F32>("f32", edges()); }
 TEST(Body, F64AtEdges) { checkAll<F64>("f64", edges()); }
 TEST(Body, F32InBlocks) { checkAll<F32>("f32", large()); }

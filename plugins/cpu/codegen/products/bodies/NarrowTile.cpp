@@ -1,0 +1,110 @@
+// C = A * B of tiles of bf16 by vdpbf16ps, which multiplies pairs. A is where it is, with any strides, and
+// packed a group of rows at a time. B is in scratch: its words are pairs of rows (`tile.pair_rows`). Each
+// element is one chain of fused multiply-adds over k, as in every other product.
+#include "plugins/cpu/codegen/products/bodies/Kernels.h"
+#include "plugins/cpu/codegen/products/bodies/Operands.h"
+#include "plugins/cpu/codegen/products/bodies/Pairs.h"
+
+namespace tessera::cpu::product {
+namespace {
+
+using Kind = Bf16Dots;
+using T = Kind::T;
+using In = Kind::In;
+TESSERA_KERNELS(kKernels, "bf16.dot.n")
+TESSERA_KERNELS(kTurnedKernels, "bf16.dot.t")
+
+/// Rows of A that are packed at a time, and words of each. They stay in the first-level cache.
+constexpr int64_t kGroupRows = 2 * kLanes<T>, kWords = 128;
+
+/// An operand with any strides, in elements.
+struct Strided {
+  const In *data;
+  int64_t rowStride, columnStride;
+};
+
+/// Packs [rows, steps] of A: adjacent along k as rows of words, else as words of all rows, `kGroupRows`
+/// apart.
+Kind::Left pack(Strided a, int64_t rows, int64_t steps, T *to) {
+  Kind::Left packer;
+  const int64_t words = ceilDiv(steps, 2);
+  if (a.columnStride == 1) {
+    // The last vector of a row may pass its end: the next row is stored after it.
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t w = 0; w < words; w += kLanes<T>)
+        store(to + r * words + w,
+              packer.along(loadFirst<Kind::Line>(a.data + r * a.rowStride + 2 * w, steps - 2 * w)));
+    return packer;
+  }
+  for (int64_t w = 0; w < words; ++w, a.data += 2 * a.columnStride, to += kGroupRows) {
+    Kind::Line lines[2] = {};
+    for (int64_t i = 0; i < least(2, steps - 2 * w); ++i)
+      if (a.rowStride == 1)
+        lines[i] = loadFirst<Kind::Line>(a.data + i * a.columnStride, rows);
+      else
+        for (int64_t r = 0; r < rows; ++r)
+          lines[i][r] = a.data[r * a.rowStride + i * a.columnStride];
+    Vector<T> packed[2];
+    packer.weave(lines, packed);
+    store(to, packed[0]), store(to + kLanes<T>, packed[1]);
+  }
+  return packer;
+}
+
+/// C += A * B, or C = A * B if it is fresh, of a packed group of rows.
+template <bool TransposedA>
+void multiply(const MicroKernels<T> &kernels, bool isNormal, int64_t rows, int64_t columns, int64_t steps,
+              const T *a, const T *b, int64_t strideB, T *c, int64_t strideC, bool isFresh) {
+  const int64_t strideA = TransposedA ? kGroupRows : ceilDiv(steps, 2);
+  if (!isNormal)
+    return multiplyPairs<TransposedA>(steps, rows, a, strideA, b, strideB, c, strideC, columns, isFresh);
+  const int64_t pairs = steps / 2;
+  for (int64_t j = 0; j < columns; j += kMaxVectors * kLanes<T>) {
+    const int64_t width = least(kMaxVectors * kLanes<T>, columns - j), vectors = ceilDiv(width, kLanes<T>);
+    int64_t blocks = ceilDiv(rows, rowsOf(vectors)); // of about the same number of rows
+    for (int64_t r = 0; r < rows; --blocks) {
+      const int64_t height = ceilDiv(rows - r, blocks);
+      kernels[vectors - 1][height - 1](pairs, a + r * (TransposedA ? 1 : strideA), strideA, b + j, strideB,
+                                       c + r * strideC + j, strideC, width - (vectors - 1) * kLanes<T>,
+                                       isFresh);
+      r += height;
+    }
+  }
+  // The second half of the last word is not part of the product.
+  if (steps % 2)
+    multiplyPairs<TransposedA>(1, rows, a + pairs * (TransposedA ? strideA : 1), strideA, b + pairs * strideB,
+                               strideB, c, strideC, columns, false);
+}
+
+} // namespace
+
+extern "C" [[gnu::visibility("default")]] void tileProduct(const In *, int64_t, int64_t, const T *, int64_t,
+                                                           T *, int64_t, int64_t, int64_t,
+                                                           int64_t) __asm__("tsr.p.bf16.dot.tile");
+
+extern "C" void tileProduct(const In *a, int64_t rowStride, int64_t columnStride, const T *b, int64_t strideB,
+                            T *c, int64_t strideC, int64_t rows, int64_t columns, int64_t depth) {
+  Kind::Right right;
+  for (int64_t w = 0; w < ceilDiv(depth, 2); ++w)
+    for (int64_t j = 0; j < columns; j += kLanes<T>)
+      right.see(__builtin_bit_cast(Kind::Line, loadFirst<Vector<T>>(b + w * strideB + j, columns - j)));
+  const bool isAlong = columnStride == 1;
+  T packed[kGroupRows * kWords + kLanes<T>];
+  for (int64_t r = 0; r < rows; r += kGroupRows) {
+    const int64_t count = least(kGroupRows, rows - r);
+    bool isNormal = true;
+    int64_t k = 0;
+    do {
+      const int64_t steps = least(2 * kWords, depth - k);
+      const Kind::Left left =
+          pack({a + r * rowStride + k * columnStride, rowStride, columnStride}, count, steps, packed);
+      isNormal = isNormal && Kind::areNormal(left, right); // so are the sums
+      (isAlong ? multiply<false> : multiply<true>)(isAlong ? kKernels : kTurnedKernels, isNormal, count,
+                                                   columns, steps, packed, b + k / 2 * strideB, strideB,
+                                                   c + r * strideC, strideC, k == 0);
+      k += steps;
+    } while (k < depth);
+  }
+}
+
+} // namespace tessera::cpu::product
