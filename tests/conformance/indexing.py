@@ -50,11 +50,14 @@ def slices():
     params, some = {"x": (("B", "M", "N"), "f32")}, [s for s in SIZES if s["N"] >= 5 and s["M"] >= 3]
     for name, text in (("start", "x[:, 1::2]"), ("end", "x[:, :, :5:2]"), ("both", "x[:, 1:3, 1:5:3]"), ("back-from", "x[:, :, 3::-1]"), ("back-to", "x[:, :, :1:-2]"),
                        ("back-both", "x[:, :, 4:1:-2]"), ("from-end", "x[:, :, -5:-1:2]"), ("back-end", "x[:, :, -2:-5:-1]"), ("index", "x[0, ::2, -1]"), ("index-back", "x[0, :, ::-1]"),
-                       ("mixed", "x[:, 1:, ::-1]"), ("new-axis", "x[:, None, ::2]"), ("empty", "x[:, :, 2:2:3]"), ("empty-back", "x[:, :, 2:2:-1]"), ("long-step", "x[:, :, ::1000]"),
+                       ("mixed", "x[:, 1:, ::-1]"), ("new-axis", "x[:, None, ::2]"), ("empty", "x[:, :, 2:2:3]"), ("empty-back", "x[:, :, 2:2:-1]"), ("past-end", "x[:, :, 3:1:4]"), ("long-step", "x[:, :, ::1000]"),
                        ("twice", "x[:, :, ::2][:, :, ::-1]"), ("of-sum", "(x + x)[:, ::-1, ::2]")):
         yield case(f"slice/{name}", params, text, lambda x, t=text: eval(t), some)
     yield case("slice/dims", params, "x[:, :, M - 1::-1] + x[:, :, M - 1::-1]", lambda x: x[:, :, x.shape[1] - 1::-1] * 2, [s for s in SIZES if s["N"] >= s["M"]], tolerance={"ulps": 1})
     yield case("slice/fused", params, "ts.exp(x[:, :, ::-1]) * x[:, ::-1]", lambda x: np.exp(x[:, :, ::-1]) * x[:, ::-1], SIZES, tolerance=close("f32"))
+    # Also of few elements or none such slices are empty.
+    for name, text in (("after-end", "x[:, :, 4::4]"), ("before-begin", "x[:, :, :3:-4]")):
+        yield case(f"slice/{name}", params, text, lambda x, t=text: eval(t), SIZES + EMPTY)
     for axis in ("None", "0", "1", "-1", "(0, 2)", "(0, 1, 2)"):
         yield case(f"flip/{axis}", params, f"ts.flip(x, axis={axis})", lambda x, a=eval(axis): np.flip(x, a), SIZES + EMPTY)
     yield case("flip/vector", {"x": (("N",), "i64")}, "ts.flip(x)", lambda x: x[::-1], SIZES + EMPTY[:2])
@@ -69,6 +72,8 @@ def slices():
     yield case("slice/pairs", {"x": (("M", 2), "f32")}, "ts.stack([x[:, 0] - x[:, 1], x[:, 0] + x[:, 1]], axis=-1)[:, ::-1]",
                lambda x: np.stack([x[:, 0] + x[:, 1], x[:, 0] - x[:, 1]], -1), SIZES, tolerance={"ulps": 1})
 
+    yield case("slice/pairs-kept", {"x": (("B", "M", 2), "f32")}, "ts.stack([x[..., 0] * 2.0, x[..., 1] + ts.cast(ts.arange(M), ts.f32), ts.full((B, M), 3.0)], axis=-1)",
+               lambda x: np.stack([x[..., 0] * 2, x[..., 1] + np.arange(x.shape[1]), np.full(x.shape[:2], 3.0)], -1), SIZES + EMPTY[:1], tolerance={"ulps": 1})
     yield case("slice/columns", {"x": (("M", 3), "f32"), "c": (("M",), "f32")}, "ts.stack([x[:, 0] * c, ts.where(x[:, 1] > c, x[:, 2], 1.0)], axis=1)",
                lambda x, c: np.stack([x[:, 0] * c, np.where(x[:, 1] > c, x[:, 2], 1.0)], 1), SIZES + EMPTY[:1], tolerance={"ulps": 1})
     yield case("slice/middle", {"x": (("B", 2, "N"), "f32"), "c": (("N",), "f32"), "d": (("B", 1), "f32")}, "x[:, 0] * c + x[:, 1] * d",
@@ -224,6 +229,48 @@ def gathers():
             yield case(f"gather_nd/2/{dtype}/{index}", x | {"i": (("I", "J", 2), index)}, "ts.gather_nd(x, i)", gather_nd, sizes, make=many("BM"))
             yield case(f"gather_nd/3/{dtype}/{index}", x | {"i": (("I", 3), index)}, "ts.gather_nd(x, i)", gather_nd, sizes, make=many("BMN"))
             yield case(f"gather_nd/batch/{dtype}/{index}", x | {"i": (("B", "I", 2), index)}, "ts.gather_nd(x, i, batch_dims=1)", lambda x, i: gather_nd(x, i, 1), sizes, make=many("MN"))
+
+
+def subscripts():
+    """Tensors of indices in a subscript, as NumPy's: those of a dim of n elements are within [-n, n)."""
+    def by(**axes):
+        def make(name, shape, run, rng):
+            n = run[axes[name]] if name in axes else 0
+            return rng.integers(-n, n, shape) if n else np.zeros(shape, "i8") if name in axes else None
+        return make
+    sizes = [{**s, "I": i, "J": j} for s, i, j in zip(SIZES, (7, 1, 20, 3, 9), (2, 1, 3, 5, 1))]
+    none = [{"B": 2, "M": 3, "N": 5, "I": 0, "J": 2}, {"B": 2, "M": 0, "N": 3, "I": 0, "J": 0}, {"B": 0, "M": 2, "N": 2, "I": 0, "J": 1}]
+    i, j, ij = {"i": (("I",), "i32")}, {"j": (("J", 1), "i64")}, {"i": (("I", "J"), "i32")}
+    for dtype in MOVED:
+        x = {"x": (("B", "M", "N"), dtype)}
+        for name, params, text, make in (("rows", i, "x[i]", by(i="B")), ("columns", i, "x[:, :, i]", by(i="N")), ("middle", ij, "x[:, i]", by(i="M")),
+                                         ("paired", i | j, "x[:, j, i]", by(i="N", j="M")), ("slice", i, "x[::2, i, ::-2]", by(i="M"))):
+            if dtype != "f32" and name in ("rows", "middle"):
+                continue
+            yield subscript(f"{name}/{dtype}", x | params, text, sizes + none, make)
+    x = {"x": (("B", "M", "N"), "f32")}
+    for name, params, text, make in (("three", i | j, "x[i, j, i]", by(i="B", j="B")), ("apart", i | j, "x[j, :, i]", by(i="N", j="B")), ("number", i, "x[:, 0, i]", by(i="N")),
+                                     ("number-apart", i, "x[0, :, i]", by(i="N")), ("last", i, "x[..., i, -1]", by(i="M")), ("new-axis", i, "x[:, None, i]", by(i="M")),
+                                     ("new-axis-after", i, "x[i, :, None]", by(i="B")), ("new-axis-between", i, "x[i, None, i]", by(i="B")), ("part", i, "x[i, :-1, 1:]", by(i="B")),
+                                     ("computed", i, "x[:, i // 2 + 0 * i] * 2.0", by(i="M")), ("position", {}, "x[:, :, ts.arange(N) - 1]", by()),
+                                     ("shifted", {}, "x[:, (ts.arange(M) + 1) % M]", by()), ("of-sum", i, "(x + x)[i]", by(i="B"))):
+        if name == "three":
+            make = lambda name, shape, run, rng: None if name == "x" else rng.integers(-1, 1, shape)
+        yield subscript(name, x | params, text, sizes, make)
+    for index in ("i8", "i16", "u8", "u16", "u32", "i64"):
+        low = 0 if index[0] == "u" else 1
+        yield subscript(f"index/{index}", x | {"i": (("I",), index)}, "x[:, i]", sizes,
+                        lambda name, shape, run, rng, low=low: None if name == "x" else rng.integers(-low * run["M"], run["M"], shape))
+    # As the elements of a gather, those outside are 0.
+    outside = lambda name, shape, run, rng: None if name == "x" else rng.integers(-2 * run["M"] - 1, 2 * run["M"] + 1, shape)
+    yield case("subscript/outside", x | i, "x[:, i]", lambda x, i: take(x, np.where(i < 0, i + x.shape[1], i), 1), sizes + none[:1], make=outside)
+
+
+def subscript(name, params, text, sizes, make):
+    """`text` is evaluated by NumPy, too."""
+    def reference(*arrays):
+        return eval(text, {"ts": np}, dict(zip(params, arrays)) | {d: n for a, (dims, _) in zip(arrays, params.values()) for d, n in zip(dims, a.shape)})
+    return case(f"subscript/{name}", params, text, reference, sizes, make=make)
 
 
 # ---- scatters ----
@@ -416,5 +463,5 @@ def einsums():
 
 
 def programs():
-    for family in (slices, joins, orders, borders, gathers, scatters, scans, reductions, einsums):
+    for family in (slices, joins, orders, borders, gathers, subscripts, scatters, scans, reductions, einsums):
         yield from family()

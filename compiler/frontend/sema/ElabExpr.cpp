@@ -257,7 +257,7 @@ Value Elaborator::subscript(const ast::Expr &e) {
   case Value::Tile:
     return rules::indexed(*this, std::move(base), e);
   case Value::Graph:
-    return graphSlice(std::move(base), e);
+    return graphSubscript(std::move(base), e);
   default:
     return fail(Code::E_INDEX, e.loc, describe(base) + " cannot be indexed");
   }

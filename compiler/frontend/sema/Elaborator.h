@@ -376,7 +376,7 @@ public:
   Value graphReshape(Value, const Value &shape, Range, Range shapeLoc);
   Value graphReshapeTo(Value, std::vector<DimExpr>, Range);
   Value graphBroadcastTo(Value, const std::vector<DimExpr> &, Range);
-  Value graphSlice(Value, const ast::Expr &);
+  Value graphSubscript(Value, const ast::Expr &); // GraphSubscript.cpp
   Value graphBox(Value, std::vector<DimExpr>, std::vector<std::string> starts, std::vector<int64_t> steps,
                  Range);
   Value graphPosition(const std::vector<DimExpr> &, int64_t axis, Range); // GraphIndexing.cpp

@@ -197,7 +197,9 @@ const std::vector<Newcomer> &newcomers() {
       {"Device", graph("return ts.zeros((M, N), device='cuda')"), "the launch chooses the device"},
       {"IfOfTensor", graph("if ts.sum(x) > 0:\n    x = x * 2.0\nreturn x"), "ts.where(mask, a, b)"},
       {"LoopOverDim", graph("for i in range(M):\n    x = x + 1.0\nreturn x"), "their bounds are constants"},
-      {"IndexByTensor", graph("return x[ids]"), "ts.gather(x, indices, axis=0)"},
+      {"IndexByMask", graph("return x[x > 0]"), "keep the shape: ts.where(mask, x, 0)"},
+      {"IndexByList", graph("return x[[1, 0]]"), "stack the elements"},
+      {"IndexByFloats", graph("return x[x]"), "ts.cast(indices, ts.i32)"},
       {"MixOfTensors", graph("return x * ids[:, None]"), "convert the i32 with ts.cast(x, ts.f32)"},
   };
   return kPrograms;

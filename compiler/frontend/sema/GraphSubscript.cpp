@@ -1,0 +1,289 @@
+// Subscripts in graph functions, x[a:b, ::-1, i, None, ids], which select as NumPy's do: slices and integers
+// give a box of the tensor, tensors of integers a gather.
+#include "compiler/frontend/sema/ElabGraph.h"
+#include "compiler/frontend/sema/Names.h"
+#include <algorithm>
+
+namespace tessera::frontend {
+
+namespace {
+
+bool isLeading(const ast::Expr &x) { return x.kind == ast::Expr::Name && x.text == names::kLeading; }
+
+/// Is this tensor of integers at least 0 whatever the inputs are, as far as the operations show?
+bool isNeverNegative(const GraphState &g, int node) {
+  const GraphValue &v = g.out.values[static_cast<size_t>(node)];
+  if (v.dtype == DType::U8 || v.dtype == DType::U16 || v.dtype == DType::U32) return true;
+  auto isArg = [&](size_t i) { return isNeverNegative(g, v.args[i]); };
+  switch (v.op) {
+  case GraphOp::Iota:
+    return true;
+  case GraphOp::Constant:
+    return v.integer >= 0;
+  case GraphOp::Extent:
+    return g.extents.at(v.texts[0]).isNeverNegative();
+  case GraphOp::Reshape:
+  case GraphOp::Broadcast:
+  case GraphOp::Slice:
+  case GraphOp::Transpose:
+    return isArg(0);
+  case GraphOp::Reduce:
+    return v.function == Op::ArgMax || v.function == Op::ArgMin;
+  case GraphOp::Elementwise:
+    if (v.function == Op::Maximum) return isArg(0) || isArg(1);
+    if (v.function == Op::Minimum || v.function == Op::FloorDiv) return isArg(0) && isArg(1);
+    return v.function == Op::Mod && isArg(1); // the sign of a remainder is the divisor's
+  default:
+    return false;
+  }
+}
+
+/// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts.
+struct Entry {
+  enum Kind : uint8_t { NewAxis, Slice, Number, Indices };
+  Kind kind;
+  Range loc;
+  DimExpr extent = DimExpr(1); // of a NewAxis, Slice or Number
+  DimExpr start = DimExpr(0);  // of a Slice or Number
+  int64_t step = 1;            // of a Slice
+  Value indices = {};          // of Indices: i64, counted from the beginning of the dim
+  bool makesAxis() const { return kind == NewAxis || kind == Slice; }
+};
+
+class Subscript {
+public:
+  Subscript(Elaborator &ctx, Value x, const ast::Expr &e)
+      : ctx_(ctx), x_(std::move(x)), e_(e), dims_(ctx.graphDims(x_)) {}
+
+  Value value() {
+    if (!read()) return Value::error();
+    const bool gathers =
+        std::ranges::any_of(entries_, [](const Entry &e) { return e.kind == Entry::Indices; });
+    return gathers ? gathered() : boxed();
+  }
+
+private:
+  bool refuse(Code code, Range loc, std::string message, std::string hint = {}) {
+    ctx_.fail(code, loc, std::move(message), std::move(hint));
+    return false;
+  }
+
+  /// Refuses distances that are negative, when compiling or when the function is called.
+  bool require(std::initializer_list<DimExpr> distances, Code code, const std::string &what, Range loc) {
+    const std::string says = what + " is outside a dim of " + extent_.text() + " of " + ctx_.graphName(x_);
+    return std::ranges::all_of(distances,
+                               [&](const DimExpr &d) { return ctx_.graphRequire(d, code, says, loc); });
+  }
+
+  bool read() {
+    const auto isAxis = [](const ast::ExprPtr &x) { return x->kind != ast::Expr::None && !isLeading(*x); };
+    const auto first = e_.items.begin() + 1;
+    const auto named = static_cast<size_t>(std::count_if(first, e_.items.end(), isAxis));
+    if (std::count_if(first, e_.items.end(), [](const ast::ExprPtr &x) { return isLeading(*x); }) > 1)
+      return refuse(Code::E_INDEX, e_.loc,
+                    "'...' stands for all dims that are not indexed, so it is written once");
+    if (named > dims_.size())
+      return refuse(Code::E_INDEX, e_.loc, ctx_.graphName(x_) + " is indexed along more dims than it has");
+    size_t dim = 0;
+    auto addWhole = [&](size_t count) {
+      for (; count > 0; --count)
+        entries_.push_back({Entry::Slice, e_.loc, dims_[dim++]});
+    };
+    for (auto item = first; item != e_.items.end(); ++item) {
+      if ((*item)->kind == ast::Expr::None) {
+        entries_.push_back({Entry::NewAxis, (*item)->loc});
+      } else if (isLeading(**item)) {
+        addWhole(dims_.size() - named);
+      } else {
+        extent_ = dims_[dim++];
+        if (!((*item)->kind == ast::Expr::Slice ? readSlice(**item) : readIndex(**item))) return false;
+      }
+    }
+    addWhole(dims_.size() - dim);
+    return true;
+  }
+
+  std::optional<DimExpr> fromEnd(std::optional<DimExpr> d, Range loc) {
+    if (!d || d->constant().value_or(0) >= 0) return d;
+    d = add(extent_, *d);
+    if (!d) refuse(Code::E_INDEX, loc, extent_.text() + " less this is too long an expression");
+    return d;
+  }
+
+  bool readIndex(const ast::Expr &item) {
+    Value index = ctx_.evaluate(item);
+    if (index.isError()) return false;
+    if (index.isGraph() && index.dtype == DType::Bool)
+      return refuse(Code::E_INDEX, item.loc,
+                    "a mask cannot index a tensor: how many elements it selects depends on its values, and "
+                    "the extents of a graph function do not",
+                    "keep the shape: ts.where(mask, x, 0)");
+    if (index.kind == Value::Tuple)
+      return refuse(Code::E_INDEX, item.loc,
+                    "an index is an integer, a slice or a tensor of integers, found " + describe(index),
+                    "stack the elements: ts.stack([x[2], x[0]])");
+    const bool isKnown = index.isConstInt() || (index.expr && ctx_.graphDimOf(*index.expr));
+    if (index.isGraph() || (index.isIntScalar() && !isKnown)) return readIndices(std::move(index), item.loc);
+    std::optional<DimExpr> at = fromEnd(ctx_.graphDimOf(index, item.loc, "an index"), item.loc);
+    if (!at) return false;
+    std::optional<DimExpr> rest = subtract(extent_, *at), after = rest ? subtract(*rest, 1) : std::nullopt;
+    if (!after) return refuse(Code::E_INDEX, item.loc, "this index is too long an expression");
+    if (!require({*at, *after}, Code::E_INDEX, "index " + at->text(), item.loc)) return false;
+    entries_.push_back({Entry::Number, item.loc, DimExpr(1), *at});
+    return true;
+  }
+
+  /// Negative indices count from the end. Those that are still outside are left to the gather.
+  bool readIndices(Value index, Range loc) {
+    if (!isInt(index.dtype))
+      return refuse(Code::E_TYPE, loc, "indices are integers, found " + describe(index),
+                    "convert them with ts.cast(indices, ts.i32)");
+    const bool counts = !index.isGraph() || !isNeverNegative(*ctx_.graph_, ctx_.graphNode(index, loc));
+    if (!index.isGraph()) index = ctx_.graphBroadcastTo(std::move(index), {}, loc);
+    index = ctx_.cast(std::move(index), DType::I64, loc);
+    if (counts && !index.isError()) {
+      Value isBack = ctx_.binary(Op::Lt, index, Value::integer(0), loc);
+      Value counted = ctx_.binary(Op::Add, index, ctx_.graphExtent(extent_), loc);
+      if (isBack.isError() || counted.isError()) return false;
+      index = ctx_.graphSelect(std::move(isBack), std::move(counted), std::move(index), loc);
+    }
+    if (index.isError()) return false;
+    entries_.push_back({Entry::Indices, loc});
+    entries_.back().indices = std::move(index);
+    return true;
+  }
+
+  bool readSlice(const ast::Expr &item) {
+    const std::optional<int64_t> given =
+        item.items[2] ? ctx_.staticInt(*item.items[2], "the step of a slice") : 1;
+    if (!given) return false;
+    const int64_t step = *given, distance = std::abs(step);
+    if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
+      return refuse(Code::E_SLICE, item.items[2]->loc,
+                    "a slice has a step other than 0 of at most 31 bits, found " + std::to_string(step));
+    const bool isBack = step < 0;
+    auto bound = [&](size_t i, std::optional<DimExpr> otherwise) {
+      if (!item.items[i]) return otherwise;
+      const ast::Expr &at = *item.items[i];
+      return fromEnd(ctx_.graphDimOf(ctx_.evaluate(at), at.loc, "a bound"), at.loc);
+    };
+    // Backwards a slice begins at the last element, and ends before -1.
+    std::optional<DimExpr> lo = bound(0, isBack ? subtract(extent_, 1) : DimExpr(0)),
+                           hi = lo ? bound(1, isBack ? DimExpr(-1) : extent_) : lo;
+    if (!lo || !hi) return false;
+    std::optional<DimExpr> span = isBack ? subtract(*lo, *hi) : subtract(*hi, *lo),
+                           reach = span ? add(*span, DimExpr(distance - 1)) : span, count = reach;
+    if (count && distance != 1) count = apply("floordiv", *count, DimExpr(distance));
+    // Forwards: 0 <= lo, hi <= extent. Backwards: -1 <= hi, lo < extent.
+    std::optional<DimExpr> below = isBack ? add(*hi, DimExpr(1)) : lo,
+                           above = subtract(extent_, isBack ? *lo : *hi);
+    if (isBack && above) above = subtract(*above, 1);
+    if (!count || !below || !above)
+      return refuse(Code::E_SLICE, item.loc, "these bounds are too long expressions");
+    // A slice with a step may begin past its end, x[3::4] of 2 elements, and has no elements then. Where the
+    // step divides the span for all extents, x[2::2] of 2*D elements, the count is D - 1 without a maximum,
+    // which is equal to other dims of this text.
+    if (distance != 1 && !count->isNeverNegative() &&
+        (count->isConstant() || count->text().find("//") != std::string::npos)) {
+      reach = DimExpr(0);
+      count = apply("max", *count, DimExpr(0));
+      if (!count) return refuse(Code::E_SLICE, item.loc, "these bounds are too long expressions");
+    }
+    const std::string text = lo->text() + ":" + hi->text() + (step == 1 ? "" : ":" + std::to_string(step));
+    if (!require({*below, *reach, *above}, Code::E_SLICE, text, item.loc)) return false;
+    entries_.push_back({Entry::Slice, item.loc, *count, *lo, step});
+    return true;
+  }
+
+  Value boxed() {
+    Dims box, kept; // before and after indexed axes are removed and new ones are inserted
+    std::vector<std::string> starts;
+    std::vector<int64_t> steps;
+    for (const Entry &entry : entries_) {
+      if (entry.makesAxis()) kept.push_back(entry.extent);
+      if (entry.kind == Entry::NewAxis) continue;
+      box.push_back(entry.extent);
+      starts.push_back(entry.start.text());
+      steps.push_back(entry.step);
+    }
+    const bool isStrided = std::ranges::any_of(steps, [](int64_t step) { return step != 1; });
+    if (isStrided || box != dims_) {
+      if (!isStrided) steps.clear();
+      x_ = ctx_.graphBox(std::move(x_), std::move(box), std::move(starts), std::move(steps), e_.loc);
+      if (x_.isError() || kept == ctx_.graphDims(x_)) return std::move(x_);
+    }
+    return ctx_.graphReshapeTo(std::move(x_), std::move(kept), e_.loc);
+  }
+
+  /// As in NumPy, tensors of indices and numbers broadcast to one shape. Its axes are where the first of them
+  /// is; they are the first axes if a slice or a new axis separates two of them.
+  Value gathered() {
+    std::vector<const Value *> tensors;
+    for (const Entry &entry : entries_)
+      if (entry.kind == Entry::Indices) tensors.push_back(&entry.indices);
+    const std::optional<Dims> shape = ctx_.graphBroadcast(tensors, e_.loc);
+    if (!shape) return Value::error();
+    const auto makesAxis = [](const Entry &entry) { return entry.makesAxis(); };
+    const auto first = std::ranges::find_if_not(entries_, makesAxis);
+    const auto last = std::find_if_not(entries_.rbegin(), entries_.rend(), makesAxis).base();
+    const bool isSeparated = std::any_of(first, last, makesAxis);
+    const size_t at = isSeparated ? 0 : static_cast<size_t>(first - entries_.begin());
+
+    Dims dims;
+    for (const Entry &entry : entries_)
+      if (entry.makesAxis()) dims.push_back(entry.extent);
+    const size_t after = dims.size() - at; // axes after those of the indices
+    dims.insert(dims.begin() + static_cast<ptrdiff_t>(at), shape->begin(), shape->end());
+
+    std::vector<int64_t> along;
+    std::vector<Value> indices;
+    size_t made = 0, dim = 0;
+    for (const Entry &entry : entries_) {
+      const size_t axis = made < at ? made : made + shape->size();
+      made += entry.makesAxis();
+      if (entry.kind == Entry::NewAxis) continue;
+      const DimExpr &extent = dims_[dim++];
+      const bool isWhole = entry.kind == Entry::Slice && entry.step == 1 && entry.extent == extent;
+      along.push_back(isWhole ? static_cast<int64_t>(axis) : -1);
+      if (isWhole) continue;
+      indices.push_back(entry.kind == Entry::Indices  ? spread(entry.indices, after)
+                        : entry.kind == Entry::Number ? ctx_.graphExtent(entry.start)
+                                                      : positions(entry, dims, axis));
+    }
+    return ctx_.graphGather(x_, indices, std::move(along), std::move(dims), e_.loc);
+  }
+
+  /// Indices with an axis of extent 1 for each axis of the result after theirs.
+  Value spread(const Value &indices, size_t after) {
+    if (after == 0) return indices;
+    Dims dims = ctx_.graphDims(indices);
+    dims.resize(dims.size() + after, DimExpr(1));
+    return ctx_.graphReshapeTo(indices, std::move(dims), e_.loc);
+  }
+
+  /// The elements of a slice beside a gather are gathered, too: a box would be copied first.
+  Value positions(const Entry &slice, const Dims &dims, size_t axis) {
+    Value at = ctx_.graphPosition(dims, static_cast<int64_t>(axis), slice.loc);
+    if (slice.step != 1)
+      at = ctx_.binary(Op::Mul, ctx_.cast(std::move(at), DType::I64, slice.loc), Value::integer(slice.step),
+                       slice.loc);
+    return slice.start.constant() == 0
+               ? std::move(at)
+               : ctx_.binary(Op::Add, std::move(at), ctx_.graphExtent(slice.start), slice.loc);
+  }
+
+  Elaborator &ctx_;
+  Value x_;
+  const ast::Expr &e_;
+  const Dims dims_;
+  DimExpr extent_ = DimExpr(1); // of the dim whose entry is being read
+  std::vector<Entry> entries_;
+};
+
+} // namespace
+
+Value Elaborator::graphSubscript(Value v, const ast::Expr &e) {
+  return Subscript(*this, std::move(v), e).value();
+}
+
+} // namespace tessera::frontend
