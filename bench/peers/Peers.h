@@ -38,7 +38,8 @@ Call dnnlMatmul(const Product &, const void *a, const void *b, const float *bias
 Call xsmmProducts(const Product &, const void *a, const void *b, void *c, int threads);
 
 /// Attention of [heads, queries, depth] over [heads, keys, depth], composed of oneDNN's product, softmax and
-/// product. Causal masks are added to the scores, aligned at the last query and key.
+/// product. Causal masks, aligned at the last query and key, are written into the scores by a loop on one
+/// core.
 struct AttentionShape {
   int64_t heads, queries, keys, depth;
   bool causal = false;
