@@ -57,6 +57,25 @@ private:
   static inline std::atomic<Clock::rep> until_{INT64_MIN};
 };
 
+/// Looks for at most `time` whether `done()` returns true. Returns false otherwise, and sooner on a core that
+/// is shared.
+template <class Predicate>
+bool spinUntil(Predicate done, std::chrono::nanoseconds time,
+               SpinLimit::Clock::time_point deadline = SpinLimit::Clock::time_point::max()) {
+  auto now = SpinLimit::Clock::now();
+  if (!SpinLimit::maySpin(now)) return false;
+  for (const auto end = std::min(now + time, deadline); now < end;) {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      spinPause();
+    }
+    const auto before = now;
+    now = SpinLimit::Clock::now();
+    if (!SpinLimit::sawTimes(before, now)) return false;
+  }
+  return false;
+}
+
 /// An eventcount. The waker changes the condition with a seq_cst store, then calls notify(); the waiter's
 /// predicate reads it with seq_cst loads. In the single order of those operations either the waker sees the
 /// sleeper, or the sleeper's last check sees the change: no wake-up is lost, and notify() costs one load when
@@ -70,7 +89,7 @@ public:
   bool wait(Predicate done, std::chrono::nanoseconds spin,
             Clock::time_point deadline = Clock::time_point::max()) {
     if (done()) return true;
-    if (spin.count() > 0 && this->spin(done, spin, deadline)) return true;
+    if (spin.count() > 0 && spinUntil(done, spin, deadline)) return true;
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     bool result;
     for (;;) {
@@ -89,22 +108,6 @@ public:
   }
 
 private:
-  template <class Predicate>
-  bool spin(Predicate done, std::chrono::nanoseconds spin, Clock::time_point deadline) {
-    auto now = Clock::now();
-    if (!SpinLimit::maySpin(now)) return false;
-    for (const auto end = std::min(now + spin, deadline); now < end;) {
-      for (int i = 0; i < 16; ++i) {
-        if (done()) return true;
-        spinPause();
-      }
-      const auto before = now;
-      now = Clock::now();
-      if (!SpinLimit::sawTimes(before, now)) return false;
-    }
-    return false;
-  }
-
   static bool isPast(Clock::time_point deadline) {
     return deadline != Clock::time_point::max() && Clock::now() >= deadline;
   }

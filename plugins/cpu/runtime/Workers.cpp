@@ -6,6 +6,7 @@
 #include "plugins/cpu/runtime/Parallelism.h"
 #include "plugins/cpu/runtime/Scratch.h"
 #include "plugins/cpu/runtime/SignalMask.h"
+#include "plugins/cpu/runtime/Standby.h"
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
 #include <chrono>
@@ -76,7 +77,7 @@ int64_t elapsedPs(Clock::time_point since, Clock::time_point until) {
 }
 
 /// How long a helper takes from the call to its first look at the work, in picoseconds: one average for
-/// helpers that had work a moment ago and still look for more, and one for those that sleep. All streams
+/// helpers that had work a moment ago and may still look for more, and one for those that sleep. All streams
 /// share them.
 class WakeTime {
 public:
@@ -93,8 +94,8 @@ public:
     const int64_t now = average.load(std::memory_order_relaxed);
     average.store(now + (std::min(ps, kMost) - now) / 8, std::memory_order_relaxed);
   }
-  /// Helpers look for work for about this long.
-  static constexpr auto kAwake = std::chrono::microseconds(200);
+  /// Helpers look for work for this long, if they had been called in a loop.
+  static constexpr auto kAwake = std::chrono::microseconds(100);
 
 private:
   static constexpr int64_t kInitial[2] = {15'000'000, 2'000'000}, kMost = 200'000'000;
@@ -171,14 +172,16 @@ struct Job {
     return -1;
   }
 
-  /// The work of a called helper.
-  void help(size_t self) {
+  /// The work of a called helper. Returns whether another call may follow soon.
+  bool help(size_t self) {
     // acquire: sees everything that prepare() wrote
     const bool isLate = chunksLeft.load(std::memory_order_acquire) == 0;
     WakeTime::measured(wereAwake, elapsedPs(called, Clock::now()));
     DefaultFloats floats;
     if (!isLate) work(self);
+    const bool isLoop = wereAwake;
     helpers.fetch_sub(1, std::memory_order_release);
+    return isLoop;
   }
 
   /// Claims and runs chunks until none is left.
@@ -200,6 +203,31 @@ struct Job {
   }
 };
 
+namespace {
+
+struct Call {
+  std::shared_ptr<Job> job;
+  size_t self = 0; // which of its helpers
+};
+
+/// All streams share the helpers. Never destroyed, because helpers may outlive static destructors.
+Standby<Call> &standby() {
+  static auto *shared = new Standby<Call>;
+  return *shared;
+}
+
+/// What a thread of oneTBB does when it is woken.
+void helpAndStay(Call call) {
+  while (call.job->help(call.self)) {
+    call.job.reset();
+    std::optional<Call> next = standby().wait(WakeTime::kAwake);
+    if (!next) return;
+    call = std::move(*next);
+  }
+}
+
+} // namespace
+
 Launcher::Launcher() : job_(std::make_shared<Job>()) {}
 Launcher::~Launcher() = default;
 
@@ -218,7 +246,8 @@ bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int6
     try {
       for (int i = 1; i <= helpers; ++i) {
         job.helpers.fetch_add(1, std::memory_order_relaxed);
-        arena().enqueue([shared = job_, i] { shared->help(static_cast<size_t>(i)); });
+        Call call{job_, static_cast<size_t>(i)};
+        if (!standby().call(call)) arena().enqueue([call] { helpAndStay(call); });
       }
     } catch (const std::exception &) {
       // No memory or no thread for a helper: this thread does the remaining work. The count stays raised, so
@@ -230,8 +259,21 @@ bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int6
   return !job.outOfMemory.load(std::memory_order_relaxed);
 }
 
-bool Launcher::areHelpersAwake(Clock::time_point now) const {
-  return lastShared_ != Clock::time_point{} && now - lastShared_ < WakeTime::kAwake;
+bool Launcher::wasRecent(Clock::time_point end, Clock::time_point now) {
+  return end != Clock::time_point{} && now - end < WakeTime::kAwake;
+}
+
+bool Launcher::areHelpersAwake(Clock::time_point now) const { return wasRecent(lastShared_, now); }
+
+/// Returns how many helpers to call for work of `ps` that begins now. Helpers that sleep may take longer to
+/// come than they save. They are woken all the same at the second such launch in a row, because a loop of
+/// launches finds them awake from then on. `wouldShare` is set if only their sleep keeps them from this one.
+int Launcher::helpersNow(double ps, int most, Clock::time_point now, bool &wouldShare) const {
+  const bool areAwake = areHelpersAwake(now);
+  const int helpers = helpersFor(ps, WakeTime::expect(areAwake), most);
+  const int ifAwake = helpers > 0 || areAwake ? helpers : helpersFor(ps, WakeTime::expect(true), most);
+  wouldShare = ifAwake > helpers;
+  return wouldShare && wasRecent(lastUnshared_, now) ? ifAwake : helpers;
 }
 
 bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, bool isAlone,
@@ -259,7 +301,8 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
   }
   bool ok = true;
   int threads = 1;
-  int helpers = most > 0 ? helpersFor(rest, WakeTime::expect(areHelpersAwake(start)), most) : 0;
+  bool wouldShare = false;
+  int helpers = most > 0 ? helpersNow(rest, most, start, wouldShare) : 0;
   if (helpers == 0 && most > 0 && done == 0 && rest >= kSecondLookPs) {
     // The cost may depend on what is in memory, which no expectation knows.
     done = std::max<int64_t>(1, programs / 8);
@@ -267,12 +310,13 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
     const auto now = Clock::now();
     rest = static_cast<double>(elapsedPs(start, now)) / static_cast<double>(done) *
            static_cast<double>(programs - done);
-    helpers = helpersFor(rest, WakeTime::expect(areHelpersAwake(now)),
-                         static_cast<int>(std::min<int64_t>(most, programs - done - 1)));
+    helpers =
+        helpersNow(rest, static_cast<int>(std::min<int64_t>(most, programs - done - 1)), now, wouldShare);
   }
   if (helpers == 0) {
     kernel.entry(values, done, programs, scratch);
     lastEnd_ = Clock::now();
+    if (wouldShare) lastUnshared_ = lastEnd_;
   } else {
     ok = share(kernel, values, done, programs - done, helpers, rest);
     // Helpers that came too late count for nothing, or the time of one thread would be overestimated.

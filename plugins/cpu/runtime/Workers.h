@@ -25,10 +25,14 @@ public:
 
 private:
   bool share(Kernel &, const uint64_t *values, int64_t first, int64_t count, int helpers, double expectedPs);
+  static bool wasRecent(Clock::time_point end, Clock::time_point now);
   bool areHelpersAwake(Clock::time_point now) const;
+  int helpersNow(double ps, int most, Clock::time_point now, bool &wouldShare) const;
 
   std::shared_ptr<Job> job_;
-  Clock::time_point lastEnd_, lastShared_; // of the last launch, and of the last one that had helpers
+  // The ends of the last launch, of the last one that had helpers, and of the last one that had none only
+  // because they slept.
+  Clock::time_point lastEnd_, lastShared_, lastUnshared_;
 };
 
 } // namespace tessera::cpu

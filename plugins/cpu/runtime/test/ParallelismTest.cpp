@@ -20,7 +20,8 @@ namespace {
 
 TEST(ParallelRegions, AreThoseOfOneTbb) {
   EXPECT_FALSE(isInParallelRegion());
-  // One thread: the thread sanitizer takes what oneTBB's templates share between threads for races (tsan.supp).
+  // One thread: the thread sanitizer takes what oneTBB's templates share between threads for races
+  // (tsan.supp).
   const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
   std::atomic<int> inside{0};
   tbb::parallel_for(0, 8, [&](int) { inside += isInParallelRegion(); });
@@ -84,6 +85,23 @@ TEST_F(Launches, RunEveryProgramOnceWithHelpers) {
   // A busy machine may start the helper too late once.
   int launches = 0;
   for (; launches < 200 && threads.size() < 2; ++launches)
+    EXPECT_TRUE(launcher.run(k, nullptr, 40));
+  EXPECT_EQ(ran, 40 * launches);
+  if (coreCount() > 1) EXPECT_GT(threads.size(), 1u);
+}
+
+/// Each program takes 0.5 us.
+void brief(const uint64_t *, int64_t begin, int64_t end, uint8_t *) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(500 * (end - begin));
+  while (std::chrono::steady_clock::now() < until) {
+  }
+  quick(nullptr, begin, end, nullptr);
+}
+
+TEST_F(Launches, WakeHelpersThatOneOfThemWouldNotPayFor) {
+  Kernel k = kernel(brief); // 20 us in all, where waking takes 15 us and more
+  int64_t launches = 0;
+  for (; launches < 50000 && threads.size() < 2; ++launches)
     EXPECT_TRUE(launcher.run(k, nullptr, 40));
   EXPECT_EQ(ran, 40 * launches);
   if (coreCount() > 1) EXPECT_GT(threads.size(), 1u);

@@ -1,6 +1,7 @@
 // How a launch is divided: by calls of the kernel, which are counted.
 #include "plugins/cpu/runtime/Workers.h"
 #include "plugins/cpu/runtime/Parallelism.h"
+#include "plugins/cpu/runtime/Standby.h"
 #include "plugins/cpu/runtime/Topology.h"
 #include <algorithm>
 #include <atomic>
@@ -65,6 +66,43 @@ TEST_F(Workers, TheNumberOfProgramsMayBeAnything) {
       kernel.remember(&value, std::max<int64_t>(programs, 1), expectedPs, 1);
       launch(programs, 0);
     }
+}
+
+TEST(Standby, GivesWorkToAHelperThatWaits) {
+  Standby<int> standby;
+  int work = 7;
+  EXPECT_FALSE(standby.call(work));
+  std::optional<int> got;
+  // A helper that notices that its core is shared leaves; it comes back here.
+  std::thread helper([&] {
+    while (!got)
+      got = standby.wait(std::chrono::milliseconds(1));
+  });
+  while (!standby.call(work))
+    std::this_thread::yield();
+  helper.join();
+  EXPECT_EQ(got, 7);
+  EXPECT_FALSE(standby.call(work));
+}
+
+TEST(Standby, LosesNoWorkIfHelpersLeaveMeanwhile) {
+  Standby<int> standby;
+  constexpr int kCalls = 20000;
+  std::atomic<int64_t> sum{0};
+  std::atomic<bool> isDone{false};
+  auto help = [&] {
+    while (!isDone)
+      if (auto work = standby.wait(std::chrono::nanoseconds(1))) sum += *work;
+  };
+  std::thread one(help), other(help);
+  int64_t given = 0;
+  for (int i = 1; i <= kCalls; ++i) {
+    int work = i;
+    if (standby.call(work)) given += i;
+  }
+  isDone = true;
+  one.join(), other.join();
+  EXPECT_EQ(sum, given);
 }
 
 } // namespace
