@@ -142,8 +142,6 @@ private:
   LogicalResult exchangeLanes(tile::ConvertOp);
 
   // RegisterMemory.cpp: their way from and to tensors
-  LogicalResult loadInRegisters(tile::LoadOp);
-  LogicalResult lowerStore(tile::StoreOp) override;
   /// A load that is emitted register by register, several at once where they are next to each other.
   struct RegisterLoad {
     Window window;
@@ -154,12 +152,14 @@ private:
   };
   RegisterLoad beginLoad(tile::LoadOp);
   Value loadRegister(RegisterLoad &, Indices at, Mode);
-  /// Could another thread write elements that this one loads?
+  LogicalResult loadInRegisters(tile::LoadOp);
   bool isDeferred(Operation *) override;
   /// Begins the loads that these operands of the operation that is lowered need. Returns their condition.
   Value beginDeferredLoads(mlir::ValueRange operands);
   bool isOverwritten(tile::LoadOp);
   /// Could another thread access elements that this one stores, before the program ends?
+  LogicalResult lowerStore(tile::StoreOp) override;
+  /// Could another thread write elements that this one loads?
   bool isSeenByOthers(tile::StoreOp);
   /// Of the lanes and warps that hold the same elements of a tile, `store` is emitted for the first.
   void storeOnce(const layout::TileLayout &, llvm::function_ref<void()> store);

@@ -4,8 +4,9 @@
 // aligned for it and the tile is inside; that is known at run time, for the whole tile. Otherwise each
 // element is loaded or stored under its mask.
 //
-// What an elementwise operation alone uses is loaded where that operation is computed, register by register:
-// C += A @ B would else have all of C in registers beside all of the sums.
+// What an elementwise operation alone uses is loaded where that operation is computed, register by register,
+// and where its result alone is stored, some registers are computed and stored before the next ones are
+// loaded: C += A @ B would else have all of C in registers beside all of the sums.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/IR/Matchers.h"
@@ -91,12 +92,21 @@ LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
   return success();
 }
 
-/// A load whose elements one elementwise operation uses, and a cast of such elements. Nothing is written in
-/// between.
+/// A load whose elements one elementwise operation uses, a cast of such elements, and an operation on them
+/// whose many results are stored. Nothing is written in between.
 bool KernelLowering::isDeferred(Operation *op) {
-  if (!isa<tile::LoadOp, tile::CastOp>(op) || !tile::isInRegisters(op->getResult(0)) || !op->hasOneUse())
-    return false;
+  if (op->getNumResults() != 1 || !tile::isInRegisters(op->getResult(0)) || !op->hasOneUse()) return false;
   Operation *user = *op->user_begin();
+  if (auto store = dyn_cast<tile::StoreOp>(user)) {
+    return tile::isElementwise(op) && !isa<tile::MaskOp>(op) && user == op->getNextNode() &&
+           store.getValue() == op->getResult(0) &&
+           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks &&
+           llvm::any_of(op->getOperands(), [&](Value operand) {
+             Operation *input = operand.getDefiningOp();
+             return input && isDeferred(input);
+           });
+  }
+  if (!isa<tile::LoadOp, tile::CastOp>(op)) return false;
   if (user->getBlock() != op->getBlock() || !tile::isElementwise(user) || isa<tile::MaskOp>(user) ||
       tile::layoutOf(user->getResult(0)) != tile::layoutOf(op->getResult(0)))
     return false;
@@ -161,6 +171,9 @@ bool KernelLowering::isSeenByOthers(tile::StoreOp op) {
   return false;
 }
 
+/// Registers that are computed before they are stored: enough loads at once to hide their latency.
+static constexpr int64_t kStoredAtOnce = 32;
+
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   if (!tile::isInRegisters(op.getValue())) return TileLowering::lowerStore(op);
   auto type = tile::tileType(op.getValue());
@@ -175,10 +188,21 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   if (!op.getLower().empty())
     condition = both(condition, boundsFull(op.getLower(), op.getUpper(), constants(type.getShape())));
   if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
-  Vec<Value> values = elementsOf(op.getValue()), thread = threadIndex(layout);
+  Operation *computed = op.getValue().getDefiningOp(); // here
+  if (!computed || !isDeferred(computed)) computed = nullptr;
+  if (computed)
+    condition = both(both(condition, insideCondition(computed)), beginDeferredLoads(computed->getOperands()));
+  Vec<Value> values = computed ? Vec<Value>(size_t(layout.registers())) : elementsOf(op.getValue()),
+             thread = threadIndex(layout);
   auto emit = [&](Mode mode) {
     const int64_t step = mode.inside ? width : 1;
+    mode_ = mode;
     for (int64_t r = 0; r < layout.registers(); r += step) {
+      if (computed && r % kStoredAtOnce == 0)
+        for (register_ = r; register_ < std::min(r + kStoredAtOnce, layout.registers()); ++register_) {
+          at_ = registerIndex(layout, thread, register_);
+          values[size_t(register_)] = evaluateElementwise(computed, at_, 0, mode);
+        }
       Vec<Value> at = registerIndex(layout, thread, r);
       if (step == 1) {
         storeWindow(w, values[r], at, mode, op.getLower(), op.getUpper(),
@@ -199,6 +223,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
       emit({isInside});
     }
   });
+  deferred_.clear();
   if (isSeenByOthers(op)) lowerBarrier();
   return success();
 }

@@ -45,3 +45,22 @@ tile.kernel @twice(%y: !tile.view<16x8xf32>, %z: !tile.view<16x8xf32>, %n: index
   tile.store %s, %z[%n, %c0] extents [16, 8] : tensor<16x8xf32, #c>, !tile.view<16x8xf32>
   tile.return
 }
+
+// Of 128 sums of a lane 32 at a time are loaded and stored.
+// CHECK-LABEL: gpu.func @tsr_kernel_many
+// CHECK: scf.if
+// CHECK-COUNT-16: llvm.load {{.*}} -> vector<2xf32>
+// CHECK-NOT: llvm.load
+// CHECK-COUNT-16: llvm.store
+// CHECK: llvm.load {{.*}} -> vector<2xf32>
+#d = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32], [0,64], [0,128]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [], repeat = [1, 1]>
+tile.kernel @many(%y: !tile.view<16x256xf32>, %n: index) grid [] attributes {threads = 32 : i64, params = [
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["16", "256"], access = readwrite>,
+    #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<16x256xf32, #d>
+  %b = tile.load %y[%n, %c0] extents [16, 256] : !tile.view<16x256xf32> -> tensor<16x256xf32, #d>
+  %s = arith.addf %b, %one : tensor<16x256xf32, #d>
+  tile.store %s, %y[%n, %c0] extents [16, 256] : tensor<16x256xf32, #d>, !tile.view<16x256xf32>
+  tile.return
+}
