@@ -1,9 +1,8 @@
 // The emulator as a backend: its devices are the rows of a vendor's table.
 #include "emulator/Device.h"
-#include <algorithm>
+#include "emulator/Launch.h"
 #include <tessera/emulated.hpp>
 #include <tessera/gpu_capabilities.hpp>
-#include <thread>
 #include <unistd.h>
 
 namespace tessera::emulator {
@@ -43,7 +42,7 @@ DeviceRow rowOf(const std::string &backend, const GpuArchitecture &device, const
   row.info.memoryBytes =
       static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   row.info.maxSharedBytes = static_cast<uint64_t>(device.maxShared);
-  row.info.computeUnits = std::max(1u, std::thread::hardware_concurrency());
+  row.info.computeUnits = static_cast<uint32_t>(kUnits);
   row.info.vectorBytes = static_cast<uint32_t>(device.warpSize) * 4;
   row.info.capabilities = gpuCapabilities(backend, row.info, device, {.isEmulated = true});
   return row;

@@ -65,11 +65,14 @@ private:
   Counts sum_;
 };
 
+/// Units of each emulated device, which run one block at once: few, so that tests have more programs.
+constexpr int64_t kUnits = 4;
+
 /// Shared by the host threads that run its blocks.
 struct Launch {
   const Kernel &kernel;
   const uint64_t *values;
-  LaunchGrid grid;
+  LaunchGrid grid; // of blocks
   Schedule schedule;
   int64_t registers;          // of a unit
   Checker *checker = nullptr; // null: nothing is checked

@@ -66,7 +66,7 @@ void Runner::report(const Launch &launch) const {
 tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, Memory &memory,
                          std::string &why) {
   const KernelSpec &spec = kernel.spec;
-  const int64_t blocks = grid.programs();
+  const int64_t blocks = spec.isPersistent ? std::min(grid.programs(), kUnits) : grid.programs();
   const int lanes = static_cast<int>(spec.block[0] * spec.block[1] * spec.block[2]);
   const Workspace workspace(memory, spec.workspaceBytes * static_cast<size_t>(blocks));
   if (spec.workspaceBytes && blocks && !workspace.data) {
@@ -75,7 +75,7 @@ tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const Lau
   }
   std::vector<uint64_t> all(values, values + spec.valueCount);
   all.push_back(reinterpret_cast<uint64_t>(workspace.data));
-  Launch launch{kernel, all.data(), grid, schedule_, registers_};
+  Launch launch{kernel, all.data(), {blocks}, schedule_, registers_};
   for (const tsr_be_tensor_map_t &map : spec.tensorMaps) {
     launch.tensorMaps.push_back({sizesOf(map, values), map.swizzle});
     if (const std::string fault = whyNoMap(launch.tensorMaps.back()); !fault.empty()) {

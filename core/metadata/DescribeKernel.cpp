@@ -62,6 +62,7 @@ KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t fo
     spec.arguments.push_back(argumentOf(p, end));
   for (const MetadataTensorMap &map : m.tensorMaps)
     spec.tensorMaps.push_back(tensorMapOf(map, m));
+  spec.isPersistent = m.isPersistent;
   return spec;
 }
 

@@ -201,9 +201,9 @@ void readTensorMaps(const YAML::Node &list, KernelMetadata &m) {
 }
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(
-      node, "launch",
-      {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "tensor_maps", "variants"});
+  checkMap(node, "launch",
+           {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "persistent",
+            "tensor_maps", "variants"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -229,12 +229,15 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   readTensorMaps(node["tensor_maps"], m);
   if (node["lanes_per_program"])
     m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
-  if (node["may_wait"]) {
-    const std::string waits = asText(node["may_wait"], "launch.may_wait");
-    if (waits != "true" && waits != "false")
-      reject(node["may_wait"], "launch.may_wait", "expected true or false, found '" + waits + "'");
-    m.mayWait = waits == "true";
-  }
+  auto readFlag = [&](const char *key, bool &out) {
+    if (!node[key]) return;
+    const std::string path = std::string("launch.") + key, text = asText(node[key], path.c_str());
+    if (text != "true" && text != "false")
+      reject(node[key], path, "expected true or false, found '" + text + "'");
+    out = text == "true";
+  };
+  readFlag("may_wait", m.mayWait);
+  readFlag("persistent", m.isPersistent);
 }
 
 void readReports(const YAML::Node &list, KernelMetadata &m) {
@@ -401,7 +404,7 @@ bool isOne(const int64_t (&three)[3]) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.products.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes &&
          !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) && m.tensorMaps.empty() &&
-         m.lanesPerProgram == 1 && m.mayWait && m.epilogue.empty() && m.reports.empty();
+         m.lanesPerProgram == 1 && m.mayWait && !m.isPersistent && m.epilogue.empty() && m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -599,6 +602,7 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  if (m.isPersistent) out << YAML::Key << "persistent" << YAML::Value << "true";
   if (!m.tensorMaps.empty()) {
     out << YAML::Key << "tensor_maps" << YAML::Value << YAML::BeginSeq;
     for (const MetadataTensorMap &map : m.tensorMaps)

@@ -29,6 +29,9 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//     persistent: true            # at most as many blocks as a device runs at once, each of several
+//     programs;
+//                                 # absent: a block for each program
 //     tensor_maps:                # parameters after all others: boxes of tensors that are copied into shared
 //                                 # memory, swizzled in rows of so many bytes; absent if there are none
 //       - {param: A, box: [128, 64], swizzle: 128}
@@ -155,6 +158,7 @@ struct KernelMetadata {
   int64_t lanesPerProgram = 1;
   std::vector<MetadataTensorMap> tensorMaps;
   bool mayWait = true;                 // false: known not to run until another thread writes to memory
+  bool isPersistent = false;           // a thread block runs programs until there are no more
   std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;
   std::vector<MetadataDecision> decisions; // only for a function; in the order of its steps

@@ -142,6 +142,15 @@ TEST(KernelMetadata, SmallestDocument) {
   EXPECT_EQ(parsed(m.toYaml()).name, "f");
 }
 
+TEST(KernelMetadata, AGridMayBePersistent) {
+  EXPECT_FALSE(parsed(kGemm).isPersistent);
+  KernelMetadata m = parsed(with("4096", "4096\n  persistent: true"));
+  EXPECT_TRUE(m.isPersistent);
+  EXPECT_TRUE(parsed(m.toYaml()).isPersistent);
+  EXPECT_EQ(errorOf(with("4096", "4096\n  persistent: 2")),
+            "line 22: launch.persistent: expected true or false, found '2'");
+}
+
 TEST(KernelMetadata, KernelsMayWaitByDefault) {
   EXPECT_TRUE(parsed(kGemm).mayWait);
   EXPECT_TRUE(parsed(with("4096", "4096\n  may_wait: true")).mayWait);

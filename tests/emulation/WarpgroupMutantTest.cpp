@@ -197,6 +197,32 @@ TEST(Promotion, EachSynchronizationIsNeeded) {
   }
 }
 
+/// Five programs of five steps, which the four blocks of an emulated device run: one block runs two.
+const Sample kPersistent = {
+    "gemm",
+    "ptx",
+    "sm_90a",
+    {300 * 136 * 2, 136 * 64 * 2, 300 * 64 * 4},
+    {300, 136, 64},
+    0,
+    "gemm.tma",
+    {},
+    "#schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers], persistent>"};
+
+TEST(Persistent, TheKernelItselfIsClean) {
+  Sample one = kPersistent; // program
+  one.tensors[0] = 64 * 136 * 2, one.tensors[2] = 64 * 64 * 4, one.dims[0] = 64;
+  for (const Sample &sample : {kPersistent, one})
+    EXPECT_EQ(run(sample, [](LLVM::LLVMFuncOp, Outcome &) {}).error, "");
+}
+
+/// A program's last buffer is released after its loop.
+TEST(Persistent, EachSynchronizationIsNeeded) {
+  EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::MBarrierArriveOp>(1, kPersistent));
+  EXPECT_FOUND("E_EMU_RACE", without<NVVM::SyncWarpOp>(1, kPersistent));
+  EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::WgmmaWaitGroupSyncOp>(1, kPersistent));
+}
+
 /// The same loop with sums in tensor memory.
 const Sample kTensors = {"gemm",        "ptx", "sm_100a", {70 * 200 * 2, 200 * 72 * 2, 70 * 72 * 4},
                          {70, 200, 72}, 0,     "gemm.tma"};

@@ -57,6 +57,8 @@ void TileLowering::assignYields(Operation *terminator, ValueRange values, ArrayR
 
 /// The variable cannot pass the largest index before it reaches the end.
 static bool staysInRange(scf::ForOp op) {
+  // Only a launch of 2^62 programs could.
+  if (op.getStep().getDefiningOp<tile::BlockProgramsOp>()) return true;
   std::optional<int64_t> step = getConstantIntValue(op.getStep());
   if (!step || *step <= 0) return false;
   auto most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - (*step - 1));

@@ -165,6 +165,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp, ArriveOp>(
           [&](Operation *o) { return lowerBoxes(o); })
       .Case([&](RolesOp o) { return lowerRoles(o); })
+      .Case([&](BlockProgramsOp o) { return lowerPrograms(o); })
       .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })
       .Case([&](BarrierOp) {
         commitCopies();
@@ -193,7 +194,8 @@ LogicalResult TileLowering::lowerScalarOp(Operation *op) {
     map_.map(op->getResult(0), v);
     return success();
   };
-  if (auto id = dyn_cast<ProgramIdOp>(op)) return bind(programIds_[id.getAxis()]);
+  if (auto id = dyn_cast<ProgramIdOp>(op))
+    return bind((id.getProgram() ? programIdsOf(scalar(id.getProgram())) : programIds_)[id.getAxis()]);
   if (auto dim = dyn_cast<DimOp>(op)) return bind(views_[dim.getView()].sizes[dim.getDim()]);
   if (auto cast = dyn_cast<CastOp>(op))
     return bind(convert(scalar(cast.getInput()), *parseDType(cast.getFrom()), *parseDType(cast.getTo())));

@@ -205,6 +205,7 @@ protected:
   /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes and arrive.
   virtual LogicalResult lowerBoxes(Operation *op) { return notImplemented(op); }
   virtual LogicalResult lowerRoles(tile::RolesOp op) { return notImplemented(op); }
+  virtual LogicalResult lowerPrograms(tile::BlockProgramsOp op) { return notImplemented(op); }
   virtual Value groupInfo(tile::GroupInfoKind) = 0;
   virtual mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) = 0;
   /// LLVM's name of a synchronisation scope; empty is the whole system.
@@ -219,9 +220,9 @@ protected:
   /// The value of an extent or a stride: a number, or a dim's argument.
   Value dimValue(llvm::StringRef text);
   void emitProgramIds(Value program);
-  LogicalResult lowerBlock(mlir::Block &);
   /// The positions of a program, by its number, on the axes of the grid.
   Vec<Value> programIdsOf(Value program);
+  LogicalResult lowerBlock(mlir::Block &);
   LogicalResult lowerOp(Operation *);
   LogicalResult lowerScalarOp(Operation *);
   Value scalar(Value v) { return map_.lookup(v); }

@@ -101,6 +101,17 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerPrograms(tile::BlockProgramsOp op) {
+  resources_.isPersistent = true;
+  Value count = constant(1);
+  for (Value axis : axisCounts_)
+    count = arith::MulIOp::create(b_, count, axis);
+  map_.map(op.getFirst(), mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x).getResult());
+  map_.map(op.getCount(), count);
+  map_.map(op.getBlocks(), mlir::gpu::GridDimOp::create(b_, mlir::gpu::Dimension::x).getResult());
+  return success();
+}
+
 /// The first threads of the block compute. Each role gets its registers before anything else.
 LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   if (!target_.registers) return notImplemented(op);

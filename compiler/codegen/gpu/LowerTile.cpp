@@ -45,6 +45,7 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       metadata.dynamicSharedBytes = lowering.resources().dynamicShared;
       metadata.workspaceBytes = lowering.resources().workspace;
       metadata.tensorMaps = lowering.resources().tensorMaps;
+      metadata.isPersistent = lowering.resources().isPersistent;
       metadata.scratchBytes = metadata.vectorBytes = 0; // only CPU programs use them
       (*function)->setAttr(target::kMetadata, b.getStringAttr(metadata.toYaml()));
       kernel.erase();

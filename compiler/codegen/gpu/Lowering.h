@@ -34,6 +34,7 @@ public:
     int64_t dynamicShared = 0; // of these, bytes that the launch has to ask for
     int64_t workspace = 0;     // bytes of global memory per program
     std::vector<MetadataTensorMap> tensorMaps;
+    bool isPersistent = false; // blocks run several programs
   };
   const Resources &resources() const { return resources_; }
   /// Of a thread block: those that compute, and those that start copies beside them.
@@ -64,6 +65,7 @@ private:
   LogicalResult lowerBoxes(Operation *) override;
   void copyBox(tile::CopyBoxOp);
   LogicalResult lowerRoles(tile::RolesOp) override;
+  LogicalResult lowerPrograms(tile::BlockProgramsOp) override;
   Value arrivalsWord(Value arrivals, Value index);
 
   Value groupInfo(tile::GroupInfoKind) override;
@@ -156,10 +158,10 @@ private:
   bool isDeferred(Operation *) override;
   /// Begins the loads that these operands of the operation that is lowered need. Returns their condition.
   Value beginDeferredLoads(mlir::ValueRange operands);
-  bool isOverwritten(tile::LoadOp);
-  /// Could another thread access elements that this one stores, before the program ends?
   LogicalResult lowerStore(tile::StoreOp) override;
   /// Could another thread write elements that this one loads?
+  bool isOverwritten(tile::LoadOp);
+  /// Could another thread access elements that this one stores, before the program ends?
   bool isSeenByOthers(tile::StoreOp);
   /// Of the lanes and warps that hold the same elements of a tile, `store` is emitted for the first.
   void storeOnce(const layout::TileLayout &, llvm::function_ref<void()> store);

@@ -15,7 +15,7 @@ int64_t BlockAttr::registersAtEntry(int64_t copyWarps, int64_t copyRegisters, in
   return llvm::alignTo(llvm::divideCeil(all, copyWarps + mathWarps), kRegisterStep);
 }
 
-/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers]
+/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], persistent
 Attribute BlockAttr::parse(AsmParser &p, Type) {
   int64_t numbers[4] = {};
   const SMLoc where = p.getCurrentLocation();
@@ -25,19 +25,22 @@ Attribute BlockAttr::parse(AsmParser &p, Type) {
                    p.parseKeyword("registers"));
   };
   if (p.parseLess() || p.parseKeyword("roles") || p.parseEqual() || p.parseLSquare() ||
-      role("copy", numbers) || p.parseComma() || role("math", numbers + 2) || p.parseRSquare() ||
-      p.parseGreater())
+      role("copy", numbers) || p.parseComma() || role("math", numbers + 2) || p.parseRSquare())
     return {};
-  return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3]);
+  const bool isPersistent = succeeded(p.parseOptionalComma());
+  if ((isPersistent && p.parseKeyword("persistent")) || p.parseGreater()) return {};
+  return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3],
+                                 isPersistent);
 }
 
 void BlockAttr::print(AsmPrinter &p) const {
   p << "<roles = [copy: " << getCopyWarps() << " warps, " << getCopyRegisters()
-    << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]>";
+    << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]"
+    << (getPersistent() ? ", persistent>" : ">");
 }
 
 LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t copyWarps,
-                                int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters) {
+                                int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters, bool) {
   // What setmaxnreg takes.
   constexpr int64_t kGroup = 4, kLeast = 24, kMost = 256, kMostWarps = 32;
   for (auto [role, warps, registers] :

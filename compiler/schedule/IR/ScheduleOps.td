@@ -131,8 +131,13 @@ def Schedule_BlockAttr : AttrDef<Schedule_Dialect, "Block"> {
     `#schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 240 registers]>`: four warps start the copies of
     the kernel's loop and eight compute, with so many registers for each thread. The hardware moves registers between
     groups of four warps, in multiples of 8 from 24 to 256.
+
+    With `persistent` after the roles the launch has only as many blocks as the device runs at once. A block runs a program,
+    then the one that is as many programs further, and so on; the warps that copy are ahead of those that compute, also
+    from one program to the next.
   }];
-  let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters);
+  let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters,
+                        "bool":$persistent);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

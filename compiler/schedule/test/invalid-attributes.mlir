@@ -109,6 +109,11 @@ graph.func @f() attributes {schedule.variant_of = @g, schedule.when = []} {
 
 // -----
 
+// expected-error @+1 {{expected 'persistent'}}
+#b = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], resident>
+
+// -----
+
 // expected-error @+1 {{role copy has 3 warps, which is no multiple of 4}}
 #b = #schedule.block<roles = [copy: 3 warps, 40 registers, math: 8 warps, 232 registers]>
 

@@ -57,11 +57,29 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]>
 }
 
 def Tile_ProgramIdOp : Tile_PureOp<"program_id"> {
-  let summary = "position of this program on a grid axis, outermost axis first";
-  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let summary = "position of a program on a grid axis, outermost axis first";
+  let description = [{ Of the program that runs, or of the one with the number `program` (`tile.block_programs`). }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, Optional<Index>:$program);
   let results = (outs Index:$result);
-  let assemblyFormat = "$axis attr-dict `:` type($result)";
+  let assemblyFormat = "$axis (`of` $program^)? attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::IntegerAttr":$axis), [{
+    build($_builder, $_state, type, axis, ::mlir::Value());
+  }]>];
+}
+
+def Tile_BlockProgramsOp : Tile_PureOp<"block_programs"> {
+  let summary = "the numbers of the programs that a thread block runs";
+  let description = [{
+    ```mlir
+    %first, %count, %blocks = tile.block_programs
+    scf.for %p = %first to %count step %blocks { %i = tile.program_id 0 of %p : index ... }
+    ```
+    In a kernel with a persistent grid: the launch has `blocks` thread blocks, at most as many as the device runs at once,
+    and `count` programs.
+  }];
+  let results = (outs Index:$first, Index:$count, Index:$blocks);
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_DimOp : Tile_PureOp<"dim"> {

@@ -1,5 +1,6 @@
 #include "compiler/tile/Transforms/BlockRoles.h"
 #include "compiler/tile/Transforms/TileUtils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -37,8 +38,21 @@ std::string CopyRole::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> n
 CopyRole::CopyRole(KernelOp kernel, schedule::BlockAttr roles, OpBuilder at) : kernel_(kernel), b_(at) {
   roles_ = RolesOp::create(at, at.getInsertionPoint()->getLoc(), roles.getCopyWarps(),
                            roles.getCopyRegisters(), roles.getMathRegisters());
-  roles_.getMath().emplaceBlock();
-  b_.setInsertionPointToEnd(&roles_.getCopy().emplaceBlock());
+  copy_ = begin(roles_.getCopy(), roles.getPersistent(), roles_.getLoc());
+  math_ = begin(roles_.getMath(), roles.getPersistent(), roles_.getLoc());
+  b_.setInsertionPointToEnd(copy_.body);
+}
+
+CopyRole::Part CopyRole::begin(Region &region, bool isPersistent, Location loc) {
+  Block &block = region.emplaceBlock();
+  OpBuilder b = OpBuilder::atBlockEnd(&block);
+  const Type index = b.getIndexType();
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  if (!isPersistent) return {&block, {}, {zero, zero}};
+  auto programs = BlockProgramsOp::create(b, loc, index, index, index);
+  auto loop = scf::ForOp::create(b, loc, programs.getFirst(), programs.getCount(), programs.getBlocks(),
+                                 ValueRange{zero, zero});
+  return {loop.getBody(), loop, llvm::to_vector_of<Value>(loop.getRegionIterArgs())};
 }
 
 Value CopyRole::valueOf(Value v) {
@@ -50,21 +64,42 @@ Value CopyRole::valueOf(Value v) {
   return map_.lookup(v);
 }
 
-void CopyRole::finish(ArrayRef<Operation *> shared) {
-  Block &math = roles_.getMath().front();
+void CopyRole::finish(ArrayRef<Operation *> shared, ValueRange copyEnd, ValueRange mathEnd) {
   for (Operation &op : llvm::make_early_inc_range(kernel_.getBody().front().without_terminator()))
-    if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(&math, math.end());
+    if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(math_.body, math_.body->end());
+  if (!math_.programs) return;
+  OpBuilder atEnd = OpBuilder::atBlockEnd(math_.body);
+  if (!math_.body->getOps<AllocSharedOp>().empty()) // the next program writes what this one has read
+    BarrierOp::create(atEnd, roles_.getLoc());
+  scf::YieldOp::create(atEnd, roles_.getLoc(), mathEnd);
+  scf::YieldOp::create(b_, roles_.getLoc(), copyEnd);
+  for (scf::ForOp programs : {copy_.programs, math_.programs})
+    programs.walk([&](ProgramIdOp id) { id.getProgramMutable().assign(programs.getInductionVar()); });
 }
 
-schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers) {
+std::string whyNotPersistent(KernelOp kernel) {
+  int64_t products = 0;
+  bool asks = false;
+  kernel.walk([&](Operation *op) {
+    products += isa<MmaOp>(op);
+    asks |= isa<GroupInfoOp>(op);
+  });
+  if (asks)
+    return "the kernel asks for its group, which is a block; a persistent block runs several programs";
+  return products > 1 ? "the kernel has several products; a persistent grid is for one" : "";
+}
+
+schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers,
+                               bool isPersistent) {
   // With four warps that compute, two blocks share a unit, or a block's threads start with too few registers.
   constexpr int64_t kLeastMathWarps = 8, kMostMathWarps = 28;
-  constexpr int64_t kCopyWarps = 4, kCopyRegisters = 24, kMost = 240, kStep = 8;
+  constexpr int64_t kCopyWarps = 4, kMost = 240, kStep = 8;
+  const int64_t copyRegisters = isPersistent ? 40 : 24; // for the positions of the next program
   if (mathWarps < kLeastMathWarps || mathWarps > kMostMathWarps || mathWarps % 4) return {};
-  const int64_t left = registers / kWarpLanes - kCopyWarps * kCopyRegisters;
+  const int64_t left = registers / kWarpLanes - kCopyWarps * copyRegisters;
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
-  if (each < kCopyRegisters) return {};
-  auto roles = schedule::BlockAttr::get(context, kCopyWarps, kCopyRegisters, mathWarps, each);
+  if (each < copyRegisters) return {};
+  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, mathWarps, each, isPersistent);
   return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }
 

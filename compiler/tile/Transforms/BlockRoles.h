@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include <string>
 
@@ -24,19 +25,36 @@ public:
   mlir::OpBuilder &builder() { return b_; }
   /// The value there, of one that is defined in the kernel's body.
   mlir::Value valueOf(mlir::Value);
-  /// Moves the rest of the kernel but `shared`, which both parts use, into the part that computes.
-  void finish(llvm::ArrayRef<mlir::Operation *> shared);
+  /// The buffer of the ring that a program begins with and its phase, in the part that copies and in the one
+  /// that computes: those after the block's program before, if the grid is persistent.
+  llvm::ArrayRef<mlir::Value> copyStart() const { return copy_.start; }
+  llvm::ArrayRef<mlir::Value> mathStart() const { return math_.start; }
+  /// Moves the rest of the kernel but `shared`, which both parts use, into the part that computes. A program
+  /// ends with these buffers and phases.
+  void finish(llvm::ArrayRef<mlir::Operation *> shared, mlir::ValueRange copyEnd, mlir::ValueRange mathEnd);
 
 private:
+  struct Part {
+    mlir::Block *body;
+    mlir::scf::ForOp programs; // null: the block runs one
+    llvm::SmallVector<mlir::Value> start;
+  };
+  static Part begin(mlir::Region &, bool isPersistent, mlir::Location);
+
   KernelOp kernel_;
   RolesOp roles_;
+  Part copy_, math_;
   mlir::OpBuilder b_;
   mlir::IRMapping map_;
 };
 
 /// Returns the roles for a kernel with as many warps that compute and sums of each thread, on a unit with so
 /// many registers of 32 bits; null if it is better without.
-schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t sums, int64_t registers);
+schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t sums, int64_t registers,
+                               bool isPersistent);
+
+/// Returns why a block cannot run several programs of the kernel, or an empty text.
+std::string whyNotPersistent(KernelOp kernel);
 
 /// Returns why a unit with so many registers, or a kernel with as many warps and sums of each thread, cannot
 /// have these roles, or an empty text.

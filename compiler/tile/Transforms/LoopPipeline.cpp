@@ -173,7 +173,7 @@ std::pair<Value, Value> Pipelining::advance(OpBuilder &b, Value slot, Value phas
   return {first, arith::SelectOp::create(b, loc, isLast, other, phase)};
 }
 
-void Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
+ValueRange Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
   OpBuilder &b = role.builder();
   Location loc = loop_.getLoc();
   IRMapping map;
@@ -185,8 +185,8 @@ void Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
   for (const StepCopy &copy : copies_)
     llvm::for_each(copy.starts, bring);
   Value lower = role.valueOf(loop_.getLowerBound()), upper = role.valueOf(loop_.getUpperBound()),
-        step = role.valueOf(loop_.getStep()), zero = arith::ConstantIndexOp::create(b, loc, 0);
-  auto loop = scf::ForOp::create(b, loc, lower, upper, step, ValueRange{zero, zero});
+        step = role.valueOf(loop_.getStep());
+  auto loop = scf::ForOp::create(b, loc, lower, upper, step, role.copyStart());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value slot = loop.getRegionIterArg(0), phase = loop.getRegionIterArg(1);
@@ -197,6 +197,7 @@ void Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
   emitCopies(b, map, slot);
   const auto [next, nextPhase] = advance(b, slot, phase, stages);
   scf::YieldOp::create(b, loc, ValueRange{next, nextPhase});
+  return loop.getResults();
 }
 
 void Pipelining::apply(int64_t stages) {
@@ -219,6 +220,7 @@ void Pipelining::apply(int64_t stages) {
                                            IntegerAttr()));
   }
   std::optional<CopyRole> copyRole;
+  ValueRange copyEnd;
   SmallVector<Operation *> shared = llvm::map_to_vector(rings_, [](Value v) { return v.getDefiningOp(); });
   if (usesBoxes_) {
     auto type = BufferType::get(b.getContext(), {stages}, b.getI64Type(), Swizzle::None);
@@ -229,7 +231,7 @@ void Pipelining::apply(int64_t stages) {
     shared.append({InitArrivalsOp::create(b, loc, all, counts), arrivals_.getDefiningOp()});
     if (roles_) {
       shared.push_back(free_.getDefiningOp());
-      emitCopyRole(copyRole.emplace(kernel_, roles_, b), stages);
+      copyEnd = emitCopyRole(copyRole.emplace(kernel_, roles_, b), stages);
     }
   }
   Value lower = loop_.getLowerBound(), upper = loop_.getUpperBound();
@@ -248,8 +250,10 @@ void Pipelining::apply(int64_t stages) {
 
   const bool staysInFlight = usesBoxes_ && onlyAddsToSums();
   SmallVector<Value> inits(loop_.getInitArgs());
-  inits.push_back(index(0));
-  if (usesBoxes_) inits.push_back(index(0));
+  if (copyRole)
+    llvm::append_range(inits, copyRole->mathStart());
+  else
+    inits.append(usesBoxes_ ? 2 : 1, index(0));
   auto loop = scf::ForOp::create(b, loc, lower, upper, loop_.getStep(), inits);
   loop->setAttrs(loop_->getAttrDictionary());
   Block *body = loop.getBody();
@@ -261,9 +265,12 @@ void Pipelining::apply(int64_t stages) {
     AwaitBytesOp::create(b, loc, arrivals_, slot, phase);
   else
     WaitGroupOp::create(b, loc, stages - 2);
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, slot, index(0));
-  Value before = arith::SubIOp::create(b, loc, slot, index(1));
-  Value target = arith::SelectOp::create(b, loc, isFirst, index(stages - 1), before);
+  auto before = [&](OpBuilder &at, Value next) -> Value {
+    Value isFirst = arith::CmpIOp::create(at, loc, arith::CmpIPredicate::eq, next, index(0));
+    Value less = arith::SubIOp::create(at, loc, next, index(1));
+    return arith::SelectOp::create(at, loc, isFirst, index(stages - 1), less);
+  };
+  Value target = before(b, slot);
   Operation *firstOfCopies = target.getDefiningOp();
   BarrierOp barrier; // of all threads: what the step before has read may be overwritten
   if (roles_) {      // the product of the step before has ended
@@ -307,6 +314,14 @@ void Pipelining::apply(int64_t stages) {
   if (nextPhase) yield->insertOperands(yield->getNumOperands(), nextPhase);
   for (auto [from, to] : llvm::zip(loop_.getResults(), loop.getResults()))
     from.replaceAllUsesWith(to);
+  const ValueRange mathEnd = roles_ ? ValueRange(loop.getResults().take_back(2)) : ValueRange();
+  if (roles_ && roles_.getPersistent()) {
+    // The last product has ended; the next program's copies wait for its buffer.
+    b.setInsertionPointAfter(loop);
+    auto branch = scf::IfOp::create(b, loc, runs, /*withElseRegion=*/false);
+    OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
+    ArriveOp::create(inner, loc, free_, before(inner, mathEnd.front()));
+  }
   for (StepCopy &copy : copies_) {
     copy.op->erase();
     if (copy.alloc) copy.alloc->erase();
@@ -314,7 +329,7 @@ void Pipelining::apply(int64_t stages) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
     if ((isExplicit && isa<BarrierOp>(op) && &op != barrier) || isOpTriviallyDead(&op)) op.erase();
   loop_->erase();
-  if (copyRole) copyRole->finish(shared);
+  if (copyRole) copyRole->finish(shared, copyEnd, mathEnd);
 }
 
 } // namespace tessera::tile

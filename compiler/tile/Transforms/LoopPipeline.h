@@ -68,7 +68,8 @@ private:
   bool onlyAddsToSums();
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
-  void emitCopyRole(CopyRole &, int64_t stages);
+  /// Returns the buffer and the phase that the copies end with.
+  mlir::ValueRange emitCopyRole(CopyRole &, int64_t stages);
   std::pair<mlir::Value, mlir::Value> advance(mlir::OpBuilder &b, mlir::Value slot, mlir::Value phase,
                                               int64_t stages);
 

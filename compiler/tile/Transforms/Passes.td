@@ -213,7 +213,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
 
     If the loop only adds products to sums, warps of their own may start its copies (`tile.roles`): those that
     `schedule.block` names, and by default four where a lane has more than 64 sums and at least eight warps compute,
-    so that a unit has one block.
+    so that a unit has one block. By default the grid is persistent then (`tile.block_programs`), so that the copies of a
+    program start before the one before it has ended.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,

@@ -31,14 +31,17 @@
 //
 //   copy: scf.for ... { await %free[%i]; expect bytes in %full[%i]; copy that step to %r[%i] }
 //   math: scf.for ... { await %full[%i]; tile.mma %r[%i], ... {in_flight}; tile.arrive %free[%i - 1] }
+//
+// If their grid is persistent, both parts are in a loop over the block's programs, which carries %i and
+// %phase: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/Transforms/BoxCopies.h"
 #include "compiler/tile/Transforms/LoopPipeline.h"
+#include "compiler/tile/Transforms/MemoryPlan.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "compiler/tile/Transforms/MemoryPlan.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tessera {
@@ -144,20 +147,17 @@ private:
     const int64_t warps = int64_t(kernel.getThreads().value_or(threads)) / kWarpLanes;
     if (demandedRoles_) {
       roles_ = demandedRoles_;
-      if (std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers); !why.empty())
-        return refuseRoles(kernel, why);
+      std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
+      if (why.empty() && roles_.getPersistent()) why = whyNotPersistent(kernel);
+      if (!why.empty()) return refuseRoles(kernel, why);
     } else if (pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
-      roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers);
+      roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
+                          whyNotPersistent(kernel).empty());
     }
     pipelining.useRoles(roles_);
     return success();
   }
 
-  /// Returns the number of stages that the loop has then.
-  FailureOr<int64_t> pipeline(KernelOp kernel, scf::ForOp loop) {
-    auto decided = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kStages)),
-         hint = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kMostStages));
-    auto copy = dyn_cast_or_null<StringAttr>(loop->removeAttr(schedule::kCopy));
   /// Bytes of shared memory that the kernel needs beside the rings of the loop.
   int64_t bytesBeside(KernelOp kernel, Pipelining &pipelining) {
     const int64_t scratch = scratchBytesWithout(kernel, pipelining.replaced());
@@ -165,6 +165,11 @@ private:
            exchangeBytes(kernel, kernel.getThreads().value_or(threads));
   }
 
+  /// Returns the number of stages that the loop has then.
+  FailureOr<int64_t> pipeline(KernelOp kernel, scf::ForOp loop) {
+    auto decided = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kStages)),
+         hint = dyn_cast_or_null<IntegerAttr>(loop->removeAttr(schedule::kMostStages));
+    auto copy = dyn_cast_or_null<StringAttr>(loop->removeAttr(schedule::kCopy));
     const int64_t wanted = decided ? decided.getInt() : hint ? hint.getInt() : int64_t(stages);
     auto report = [&](const llvm::Twine &what) {
       if (decided || hint) lines_.insert(llvm::formatv("{0}: stages={1} {2}", backend, wanted, what.str()));
@@ -187,14 +192,14 @@ private:
     if (!why.empty()) return report("has no effect: " + why), 1;
     const bool usesBoxes = kind_ == Kind::Boxes && whyNoBoxes.empty() && (!copy || demandsBoxes);
     pipelining.useBoxes(usesBoxes);
+    auto bytesOf = [&, beside = bytesBeside(kernel, pipelining)](int64_t depth) {
+      return beside + pipelining.bytesOf(depth);
+    };
     int64_t depth = wanted;
     while (depth > 1 && bytesOf(depth) > sharedBytes)
       --depth;
     if (depth < wanted) {
       const std::string amount = llvm::formatv("it needs {0} bytes of shared memory, {1} has {2}",
-    auto bytesOf = [&, beside = bytesBeside(kernel, pipelining)](int64_t depth) {
-      return beside + pipelining.bytesOf(depth);
-    };
                                                bytesOf(wanted), backend, sharedBytes);
       if (usesBoxes && (depth < 2 || decided)) whyNoRoles_ = "a loop copies no boxes: " + amount;
       if (usesBoxes && decided && !demandsBoxes) return 1; // the other variant has them

@@ -53,6 +53,86 @@ tile.kernel @roles(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !til
 
 // -----
 
+// Each part is a loop over the block's programs, which carries the ring's buffer and phase. The last buffer of a program is
+// released, too.
+// CHECK-LABEL: tile.kernel @persistent.tma(
+// CHECK: tile.roles copy
+// CHECK: %[[FIRST:.*]], %[[COUNT:.*]], %[[BLOCKS:.*]] = tile.block_programs
+// CHECK-NEXT: %{{.*}}:2 = scf.for %[[P:.*]] = %[[FIRST]] to %[[COUNT]] step %[[BLOCKS]] iter_args(%[[I:.*]] = %c0{{.*}}, %[[PHASE:.*]] = %c0
+// CHECK: tile.program_id 0 of %[[P]]
+// CHECK: %[[END:.*]]:2 = scf.for {{.*}} iter_args(%{{.*}} = %[[I]], %{{.*}} = %[[PHASE]])
+// CHECK: tile.copy_box
+// CHECK: scf.yield %[[END]]#0, %[[END]]#1
+// CHECK: } math 104 registers {
+// CHECK: tile.block_programs
+// CHECK-NEXT: scf.for %[[P:.*]] = {{.*}} iter_args(%[[I:.*]] = %c0{{.*}}, %[[PHASE:.*]] = %c0
+// CHECK: tile.program_id 0 of %[[P]]
+// CHECK: %[[END:.*]]:3 = scf.for {{.*}} iter_args(%{{.*}}, %{{.*}} = %[[I]], %{{.*}} = %[[PHASE]])
+// CHECK: tile.arrive
+// CHECK: scf.if
+// CHECK: %[[LAST:.*]] = arith.select
+// CHECK-NEXT: tile.arrive %{{.*}}[%[[LAST]]]
+// CHECK: tile.store
+// CHECK-NOT: tile.barrier
+// CHECK: scf.yield %[[END]]#1, %[[END]]#2
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+tile.kernel @persistent(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
+    attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers], persistent>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["m", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "32"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["m", "32"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %p = tile.program_id 0 : index
+  %row = arith.muli %p, %c64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.convert %zero : tensor<64x32xf32> -> tensor<64x32xf32, #c>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<64x32xf32, #c>) {
+    %a = tile.load %x[%row, %i] extents [64, 16] {tile.materialize} : !tile.view<?x?xbf16> -> tensor<64x16xbf16>
+    %b = tile.load %y[%i, %c0] extents [16, 32] {tile.materialize} : !tile.view<?x32xbf16> -> tensor<16x32xbf16>
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x32x16, "wgmma.m64n8k16", warps = [4, 1]>}
+        : tensor<64x16xbf16>, tensor<16x32xbf16>, tensor<64x32xf32, #c>
+    scf.yield %q : tensor<64x32xf32, #c>
+  }
+  tile.store %s, %z[%row, %c0] extents [64, 32] : tensor<64x32xf32, #c>, !tile.view<?x32xf32>
+  tile.return
+}
+
+// -----
+
+// A block runs several programs, but is one group.
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+// expected-error@+2 {{schedule.block: the kernel asks for its group, which is a block; a persistent block runs several programs}}
+// expected-note@+1 {{hint: without it the threads that compute start the copies}}
+tile.kernel @group(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
+    attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers], persistent>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["m", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "32"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["m", "32"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %p = tile.program_id 0 : index
+  %row = arith.muli %p, %c64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.convert %zero : tensor<64x32xf32> -> tensor<64x32xf32, #c>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<64x32xf32, #c>) {
+    %a = tile.load %x[%row, %i] extents [64, 16] {tile.materialize} : !tile.view<?x?xbf16> -> tensor<64x16xbf16>
+    %b = tile.load %y[%i, %c0] extents [16, 32] {tile.materialize} : !tile.view<?x32xbf16> -> tensor<16x32xbf16>
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x32x16, "wgmma.m64n8k16", warps = [4, 1]>}
+        : tensor<64x16xbf16>, tensor<16x32xbf16>, tensor<64x32xf32, #c>
+    scf.yield %q : tensor<64x32xf32, #c>
+  }
+  tile.store %s, %z[%row, %c0] extents [64, 32] : tensor<64x32xf32, #c>, !tile.view<?x32xf32>
+  %g = tile.group_info group_id : i32
+  tile.return
+}
+
+// -----
+
 // The warps that compute are the kernel's.
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 // expected-error@+2 {{schedule.block: role math has 8 warps, and 4 warps compute the kernel}}
@@ -130,8 +210,9 @@ tile.kernel @start(%x: !tile.view<64x?xbf16>, %y: !tile.view<?x32xbf16>, %k: ind
 
 // With 128 sums of each lane and eight warps a unit has one block: it gets roles.
 // CHECK-LABEL: tile.kernel @usual.tma(
-// CHECK: tile.roles copy 4 warps 24 registers {
-// CHECK: } math 240 registers {
+// CHECK: tile.roles copy 4 warps 40 registers {
+// CHECK: tile.block_programs
+// CHECK: } math 232 registers {
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32], [0,64], [0,128]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0], [64,0]], repeat = [1, 1]>
 tile.kernel @usual(%x: !tile.view<128x?xbf16>, %y: !tile.view<?x256xbf16>, %k: index) grid []
     attributes {threads = 256 : i64, params = [

@@ -28,7 +28,7 @@ constexpr char kGpuYaml[] = R"yaml({name: wide, target: "ptx:sm_90", numerics: s
   {name: seed, kind: scalar, dtype: i64},
   {name: M, kind: dim}, {name: N, kind: dim}],
   resources: {smem_per_cta: 60000, dynamic_smem: 50000, workspace_per_program: 4096, scratch_bytes: 0, vector_bytes: 0},
-  launch: {axes: ["ceildiv(M, 64)", N], block: [256, 2, 1], cluster: [2, 1, 1]}})yaml";
+  launch: {axes: ["ceildiv(M, 64)", N], block: [256, 2, 1], cluster: [2, 1, 1], persistent: true}})yaml";
 
 TEST_F(Descriptor, HasWhatTheMetadataSays) {
   ASSERT_NE(kernel(kGpuYaml), nullptr);
@@ -38,6 +38,7 @@ TEST_F(Descriptor, HasWhatTheMetadataSays) {
   EXPECT_EQ(spec.sharedBytes, 60000u);
   EXPECT_EQ(spec.dynamicSharedBytes, 50000u);
   EXPECT_EQ(spec.workspaceBytes, 4096u);
+  EXPECT_TRUE(spec.isPersistent);
   EXPECT_EQ(spec.valueCount, 7u);
   std::vector<std::array<uint64_t, 3>> found;
   for (const tsr_be_argument_t &a : spec.arguments)
@@ -64,12 +65,13 @@ TEST_F(Descriptor, AHostOf10FillsFewerFields) {
   d.value_count = 3;
   d.block[0] = 256, d.block[1] = d.block[2] = 1;
   d.cluster[0] = 7; // past the host's size, like the next two
-  d.workspace_bytes = 7;
+  d.workspace_bytes = d.persistent = 7;
   d.arguments = reinterpret_cast<const tsr_be_argument_t *>(1);
   const KernelSpec old = thunk::specOf(&d);
   EXPECT_THAT(old.block, ElementsAre(256, 1, 1));
   EXPECT_THAT(old.cluster, ElementsAre(1, 1, 1));
   EXPECT_EQ(old.workspaceBytes, 0u);
+  EXPECT_FALSE(old.isPersistent);
   EXPECT_TRUE(old.arguments.empty());
 }
 

@@ -62,6 +62,7 @@ struct KernelSpec {
   size_t workspaceBytes = 0; // global memory per program; its address follows the launch values
   std::vector<tsr_be_argument_t> arguments = {}; // valueCount entries; empty if the host does not know them
   std::vector<tsr_be_tensor_map_t> tensorMaps = {}; // parameters of 128 bytes after all others
+  bool isPersistent = false; // a launch has no more blocks than run at once; each runs several programs
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.

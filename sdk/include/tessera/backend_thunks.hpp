@@ -105,6 +105,7 @@ inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   spec.dynamicSharedBytes = d.dynamic_shared_bytes, spec.workspaceBytes = d.workspace_bytes;
   if (d.arguments) spec.arguments.assign(d.arguments, d.arguments + d.value_count);
   if (d.tensor_maps) spec.tensorMaps.assign(d.tensor_maps, d.tensor_maps + d.tensor_map_count);
+  spec.isPersistent = d.persistent;
   return spec;
 }
 
@@ -122,6 +123,7 @@ inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   d.arguments = spec.arguments.empty() ? nullptr : spec.arguments.data();
   d.tensor_maps = spec.tensorMaps.empty() ? nullptr : spec.tensorMaps.data();
   d.tensor_map_count = spec.tensorMaps.size();
+  d.persistent = spec.isPersistent;
   return d;
 }
 

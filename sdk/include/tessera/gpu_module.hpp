@@ -26,10 +26,12 @@ template <class D> struct LoadedModule {
 /// Immutable.
 template <class D> class Kernel final : public DeviceKernel {
 public:
+  /// `resident` blocks run on a unit of the device at once.
   Kernel(const KernelSpec &spec, std::shared_ptr<LoadedModule<D>> module, typename D::Function function,
-         const GpuDevice &device)
+         const GpuDevice &device, int resident)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), module_(std::move(module)), spec_(spec),
         function_(function), device_(device), arguments_(spec.arguments), maps_(spec.tensorMaps) {
+    if (spec.isPersistent) mostBlocks_ = std::max<int64_t>(1, int64_t{device.info.computeUnits} * resident);
     if (arguments_.empty()) // the host does not know them
       for (uint32_t i = 0; i < spec.valueCount; ++i)
         arguments_.push_back({TSR_ARGUMENT_SCALAR, 8, 8ull * i});
@@ -48,12 +50,13 @@ public:
   }
 
   size_t workspaceBytes(const LaunchGrid &grid) const {
-    return spec_.workspaceBytes * static_cast<size_t>(grid.programs());
+    return spec_.workspaceBytes * static_cast<size_t>(blocks(grid));
   }
+  int64_t blocks(const LaunchGrid &grid) const { return std::min(grid.programs(), mostBlocks_); }
   uint64_t parameterBytes() const { return parameterBytes_; }
 
   Outcome check(const LaunchGrid &grid) const {
-    const int64_t blocks = grid.programs(), most = device_.limits.blocks;
+    const int64_t blocks = this->blocks(grid), most = device_.limits.blocks;
     if (blocks > most)
       return {TSR_EINVAL, "kernel " + name + ": a grid of " + std::to_string(blocks) + " programs; " +
                               device_.info.arch + " takes at most " + std::to_string(most)};
@@ -61,9 +64,9 @@ public:
       return {TSR_EINVAL, "kernel " + name + ": " + std::to_string(blocks) +
                               " programs are no multiple of its cluster of " +
                               std::to_string(spec_.cluster[0])};
-    if (spec_.workspaceBytes && static_cast<uint64_t>(grid.programs()) > SIZE_MAX / spec_.workspaceBytes) {
+    if (spec_.workspaceBytes && static_cast<uint64_t>(blocks) > SIZE_MAX / spec_.workspaceBytes) {
       return {TSR_EOOM, "kernel " + name + ": " + std::to_string(spec_.workspaceBytes) +
-                            " bytes of workspace for each of " + std::to_string(grid.programs()) +
+                            " bytes of workspace for each of " + std::to_string(blocks) +
                             " programs are more than any memory"};
     }
     return {};
@@ -88,7 +91,7 @@ public:
                  void *workspace) const {
     if (spec_.workspaceBytes)
       std::memcpy(parameters.data() + arguments_.back().offset, &workspace, sizeof workspace);
-    GpuLaunch launch{{static_cast<uint32_t>(grid.programs()), 1, 1},
+    GpuLaunch launch{{static_cast<uint32_t>(blocks(grid)), 1, 1},
                      {spec_.block[0], spec_.block[1], spec_.block[2]},
                      {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
                      static_cast<uint32_t>(spec_.dynamicSharedBytes),
@@ -110,6 +113,7 @@ private:
   std::vector<tsr_be_argument_t> arguments_;
   TensorMaps maps_;
   uint64_t firstMap_ = 0, parameterBytes_ = 0;
+  int64_t mostBlocks_ = INT64_MAX; // of a launch
 };
 
 template <class D> class Module final : public DeviceModule {
@@ -127,7 +131,7 @@ public:
     if (!out.failed()) out = fits(spec, info);
     if (!out.failed())
       out = state.use([&] { return state.driver.prepare(state.context, function, spec, resident); });
-    auto kernel = std::make_shared<Kernel<D>>(spec, module_, function, device_);
+    auto kernel = std::make_shared<Kernel<D>>(spec, module_, function, device_, resident.value_or(1));
     if (!out.failed() && resident == 0)
       out = {TSR_EINVAL, "no block of " + std::to_string(threads(spec)) + " threads with " +
                              std::to_string(info.registers) + " registers each and " +

@@ -259,6 +259,10 @@ typedef struct tsr_be_kernel_desc {
    * backend encodes it at each launch. */
   const tsr_be_tensor_map_t *tensor_maps;
   uint64_t tensor_map_count;
+  /* 1: the launch has at most as many thread blocks as the device runs at once, and a block runs the program
+   * of its own number and each one that is a multiple of the number of blocks further. 0: a block for each
+   * program. */
+  uint64_t persistent;
 } tsr_be_kernel_desc_t;
 
 /* Features of a context beyond TSR_MEM_DEVICE: bits of mem_flags. The first two are also flags of mem_alloc

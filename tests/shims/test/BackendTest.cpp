@@ -213,6 +213,18 @@ TEST_F(BackendTest, RefusesWhatTheDeviceCannotRun) {
       why, HasSubstr("kernel axpy: a grid of 2147483648 programs; " + kArch + " takes at most 2147483647"));
 }
 
+TEST_F(BackendTest, APersistentKernelHasFewBlocks) {
+  KernelSpec spec = axpySpec();
+  spec.isPersistent = true;
+  auto kernel = load()->getKernel(spec, why);
+  ASSERT_NE(kernel, nullptr) << why;
+  auto s = stream(); // more programs than a grid may have blocks
+  EXPECT_EQ(s->launch(kernel, axpyValues(nullptr, nullptr, 1, 0).data(), {1 << 16, 1 << 15, 1}, why),
+            TSR_SUCCESS)
+      << why;
+  EXPECT_EQ(s->synchronize(UINT64_MAX, why), TSR_SUCCESS) << why;
+}
+
 TEST_F(BackendTest, FreesIdleMemoryBeforeItGivesUp) {
   void *large = alloc(3 << 20), *p = nullptr;
   ASSERT_EQ(context->free(large, why), TSR_SUCCESS);
