@@ -182,8 +182,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     return notImplemented(op);
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
-  const int64_t width =
-      isWide(w.view.element) && w.isContiguous() && !op.getFlags() ? neighbours(layout, bytes) : 1;
+  const int64_t width = isWide(w.view.element) && w.isContiguous() ? neighbours(layout, bytes) : 1;
   Value condition = insideCondition(w);
   if (!op.getLower().empty())
     condition = both(condition, boundsFull(op.getLower(), op.getUpper(), constants(type.getShape())));
@@ -196,6 +195,16 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
              thread = threadIndex(layout);
   auto emit = [&](Mode mode) {
     const int64_t step = mode.inside ? width : 1;
+    auto single = [&](int64_t r) {
+      storeWindow(w, values[r], registerIndex(layout, thread, r), mode, op.getLower(), op.getUpper(),
+                  op.getFlags() ? elementOf(op.getFlags(), r) : Value());
+    };
+    auto together = [&](int64_t first) {
+      auto vector = VectorType::get({step}, values[first].getType());
+      Value v = vector::FromElementsOp::create(b_, vector, ValueRange(values).slice(first, step));
+      LLVM::StoreOp::create(b_, v, windowAddress(w, registerIndex(layout, thread, first)),
+                            unsigned(step * bytes));
+    };
     mode_ = mode;
     for (int64_t r = 0; r < layout.registers(); r += step) {
       if (computed && r % kStoredAtOnce == 0)
@@ -203,15 +212,20 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
           at_ = registerIndex(layout, thread, register_);
           values[size_t(register_)] = evaluateElementwise(computed, at_, 0, mode);
         }
-      Vec<Value> at = registerIndex(layout, thread, r);
-      if (step == 1) {
-        storeWindow(w, values[r], at, mode, op.getLower(), op.getUpper(),
-                    op.getFlags() ? elementOf(op.getFlags(), r) : Value());
+      Value isWhole;
+      for (int64_t i = r; step > 1 && op.getFlags() && i < r + step; ++i)
+        isWhole = both(isWhole, elementOf(op.getFlags(), i));
+      if (step == 1 || !isWhole) {
+        step == 1 ? single(r) : together(r);
         continue;
       }
-      auto vector = VectorType::get({step}, values[r].getType());
-      Value v = vector::FromElementsOp::create(b_, vector, ValueRange(values).slice(r, step));
-      LLVM::StoreOp::create(b_, v, windowAddress(w, at), unsigned(step * bytes));
+      auto branch = scf::IfOp::create(b_, TypeRange(), isWhole, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      together(r);
+      b_.setInsertionPointToStart(branch.elseBlock());
+      for (int64_t i = r; i < r + step; ++i)
+        single(i);
     }
   };
   storeOnce(layout, [&] {

@@ -110,10 +110,8 @@ private:
              LayoutAttr::get(&getContext(), layout::withUnitAxis(layout.getValue(), expand.getAxis())));
     } else if (auto store = dyn_cast<StoreOp>(op)) {
       store.getValueMutable().assign(inLayout(store.getValue(), layout));
-      if (store.getFlags())
-        store.getFlagsMutable().assign(inLayout(store.getFlags(), layout));
-      else if (shuffles)
-        storeWideRows(store, layout.getValue());
+      if (shuffles) layout = storeWideRows(store, layout);
+      if (store.getFlags()) store.getFlagsMutable().assign(inLayout(store.getFlags(), layout));
     } else if (auto add = dyn_cast<arith::AddFOp>(op); add && addToSum(add, use, exit)) {
       return;
     } else if (computesElements(op)) {
@@ -121,18 +119,35 @@ private:
     }
   }
 
-  /// The lanes of a warp exchange elements before a store that would write parts of sectors.
-  void storeWideRows(StoreOp store, const layout::TileLayout &layout) {
+  /// Can the tile be computed in each layout in which lanes hold the same rows: of values of rows, constants
+  /// and positions?
+  static bool dependsOnRows(Value v, int depth = 12) {
+    if (!isTile(v)) return true;
+    Operation *op = v.getDefiningOp();
+    if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op))
+      if (isTile(broadcast.getInput()) && tileType(broadcast.getInput()).getShape().back() == 1) return true;
+    if (!op || !depth || !isPlain(v)) return false;
+    if (!isa<arith::ConstantOp, IotaOp, BroadcastOp, ExpandDimsOp>(op) && !computesElements(op)) return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return dependsOnRows(operand, depth - 1); });
+  }
+
+  /// The lanes of a warp exchange elements before a store that would write parts of sectors. Returns the
+  /// layout of what is stored.
+  LayoutAttr storeWideRows(StoreOp store, LayoutAttr layout) {
     auto view = cast<ViewType>(store.getView().getType());
     const std::optional<DType> dtype = dtypeOfMemory(view.getElementType());
-    if (!dtype || info(*dtype).bits < 8 || tileType(store.getValue()).getRank() < 2) return;
+    if (!dtype || info(*dtype).bits < 8 || tileType(store.getValue()).getRank() < 2) return layout;
+    if (store.getFlags() && !dependsOnRows(store.getFlags())) return layout;
     const auto bytes = unsigned(info(*dtype).storageBytes);
-    const std::optional<layout::TileLayout> wide = layout::wideRows(layout, bytes);
-    if (!wide || !std::holds_alternative<layout::LaneExchange>(layout::planConversion(layout, *wide, bytes)))
-      return;
+    const std::optional<layout::TileLayout> wide = layout::wideRows(layout.getValue(), bytes);
+    if (!wide || !std::holds_alternative<layout::LaneExchange>(
+                     layout::planConversion(layout.getValue(), *wide, bytes)))
+      return layout;
     OpBuilder b(store);
-    Type type = withLayout(store.getValue(), LayoutAttr::get(&getContext(), *wide));
+    auto stored = LayoutAttr::get(&getContext(), *wide);
+    Type type = withLayout(store.getValue(), stored);
     store.getValueMutable().assign(ConvertOp::create(b, store.getLoc(), type, store.getValue()));
+    return stored;
   }
 
   /// x + a * b becomes a product whose sums begin with x.

@@ -118,3 +118,31 @@ tile.kernel @stores(%x: !tile.view<64x16xbf16>, %o: !tile.view<64x64xbf16>, %f: 
   tile.store %m, %f[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
   tile.return
 }
+
+// -----
+
+// A condition of rows is computed in the layout of the store.
+// CHECK-DAG: #[[WIDE:.*]] = #tile.layout<reg = {{\[\[}}0,1], [0,2], [0,4], [8,0], [0,32]], lane = {{\[\[}}0,8], [0,16], [1,0], [2,0], [4,0]]
+// CHECK-LABEL: tile.kernel @conditions
+// CHECK: %[[F:.*]] = tile.broadcast {{.*}} -> tensor<64x64xi1, #[[WIDE]]>
+// CHECK: tile.store {{.*}} where %[[F]] : tensor<64x64xi1, #[[WIDE]]> : tensor<64x64xbf16, #[[WIDE]]>
+// ALONE-LABEL: tile.kernel @conditions
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+tile.kernel @conditions(%x: !tile.view<64x16xbf16>, %o: !tile.view<64x64xbf16>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["64", "16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = bf16, dims = ["64", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32, #c>
+  %a = tile.load %x[%c0, %c0] extents [64, 16] : !tile.view<64x16xbf16> -> tensor<64x16xbf16>
+  %p = tile.mma %a, %a, %z {trans_b, fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [4, 1]>}
+      : tensor<64x16xbf16>, tensor<64x16xbf16>, tensor<64x64xf32, #c>
+  %m = tile.convert %p : tensor<64x64xf32, #c> -> tensor<64x64xf32>
+  %n = tile.cast %m from f32 to bf16 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  %r = tile.reduce max %m axis 1 : tensor<64x64xf32> -> tensor<64xf32>
+  %e = tile.expand_dims %r axis 1 : tensor<64xf32> -> tensor<64x1xf32>
+  %k = arith.constant dense<0.0> : tensor<64x1xf32>
+  %q = arith.cmpf ogt, %e, %k : tensor<64x1xf32>
+  %f = tile.broadcast %q : tensor<64x1xi1> -> tensor<64x64xi1>
+  tile.store %n, %o[%c0, %c0] extents [64, 64] where %f : tensor<64x64xi1> : tensor<64x64xbf16>, !tile.view<64x64xbf16>
+  tile.return
+}
