@@ -95,6 +95,18 @@ TESSERA_EMULATED void tsr_emu_shared_product(int32_t instruction, int32_t n, int
                                  .sums = sums},
                                 site);
 }
+TESSERA_EMULATED void tsr_emu_held_product(int32_t instruction, int32_t n, int32_t flags, int32_t number,
+                                           const uint16_t *a, uint64_t b, float *sums, int32_t site) {
+  Block::current().startProduct({.instruction = static_cast<tessera::MatrixInstruction>(instruction),
+                                 .n = n,
+                                 .adds = (flags & 4) != 0,
+                                 .isAlongK = {true, (flags & 2) != 0},
+                                 .descriptors = {0, b},
+                                 .number = number,
+                                 .sums = sums,
+                                 .held = a},
+                                site);
+}
 TESSERA_EMULATED void tsr_emu_fence_products() { Block::current().fenceProducts(); }
 TESSERA_EMULATED void tsr_emu_commit_products() { Block::current().commitProducts(); }
 TESSERA_EMULATED void tsr_emu_await_products(int32_t pending) { Block::current().awaitProducts(pending); }

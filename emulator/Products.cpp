@@ -26,10 +26,12 @@ void Block::completeProduct(int first, int last) {
   const SharedProduct &product = own.request.product;
   const std::string here = launch_->kernel.image->site(site).place() + ": ";
   std::array<float *, kWarpgroup> sums{};
+  std::array<const uint16_t *, kWarpgroup> held{};
   bool isUniform = true;
   for (int lane = first; lane < last; ++lane) {
     const SharedProduct &other = lanes_[static_cast<size_t>(lane)].request.product;
     sums[static_cast<size_t>(lane - first)] = other.sums;
+    held[static_cast<size_t>(lane - first)] = other.held;
     isUniform &= std::ranges::equal(other.descriptors, product.descriptors);
   }
   if (last - first != kWarpgroup) {
@@ -45,7 +47,8 @@ void Block::completeProduct(int first, int last) {
   }
   std::vector<uint32_t> chunks;
   for (int operand : {0, 1})
-    forEachChunk(product, operand, [&](uint32_t offset) { chunks.push_back(offset); });
+    if (operand == 1 || !product.held)
+      forEachChunk(product, operand, [&](uint32_t offset) { chunks.push_back(offset); });
   for (uint32_t offset : chunks)
     if (offset + 16 > sharedBytes_) {
       launch_->report.add("E_EMU_BOUNDS", {site, -1},
@@ -62,7 +65,8 @@ void Block::completeProduct(int first, int last) {
   const auto reads = std::make_shared<Reads>(std::move(chunks), kWarpgroup);
   for (int lane = first; lane < last; ++lane)
     lanes_[static_cast<size_t>(lane)].products.back().reads = reads;
-  counts_.inMatrices += multiply(product, shared_, sums);
+  counts_.inMatrices +=
+      product.held ? multiply(product, shared_, sums, held) : multiply(product, shared_, sums);
   ++counts_.instructions;
 }
 

@@ -91,10 +91,27 @@ std::vector<double> elementsOf(const SharedProduct &p, int operand, const uint8_
   return all;
 }
 
+/// The same of A in registers of 128 lanes: PTX ISA, "WGMMA .m64nNk16 register fragment layout for matrix A".
+std::vector<double> elementsOf(const SharedProduct &p, std::span<const uint16_t *const> held) {
+  constexpr int kDepth = 16;
+  std::vector<double> all(static_cast<size_t>(p.m) * kDepth);
+  for (int row = 0; row < p.m; ++row)
+    for (int k = 0; k < kDepth; ++k) {
+      const int lane = row / 16 * 32 + row % 8 * 4 + k % 8 / 2;
+      const int i = k / 8 * 4 + (row % 16 < 8 ? 0 : 2) + k % 2;
+      all[static_cast<size_t>(row * kDepth + k)] =
+          formatOf(p.instruction).read(held[static_cast<size_t>(lane)] + i);
+    }
+  return all;
+}
+
 /// Calls `add(row, column, products)` with the sum of an element's products.
-template <typename Add> int64_t multiplyAll(const SharedProduct &p, const uint8_t *shared, Add add) {
+template <typename Add>
+int64_t multiplyAll(const SharedProduct &p, const uint8_t *shared, std::span<const uint16_t *const> held,
+                    Add add) {
   const size_t depth = kRowBytes / bytesOf(p.instruction);
-  const std::vector<double> a = elementsOf(p, 0, shared), b = elementsOf(p, 1, shared);
+  const std::vector<double> a = held.empty() ? elementsOf(p, 0, shared) : elementsOf(p, held),
+                            b = elementsOf(p, 1, shared);
   for (int column = 0; column < p.n; ++column)
     for (int row = 0; row < p.m; ++row) {
       const double *x = &a[static_cast<size_t>(row) * depth], *y = &b[static_cast<size_t>(column) * depth];
@@ -113,8 +130,9 @@ void forEachChunk(const SharedProduct &p, int operand, const std::function<void(
   forEach(p, operand, [&](uint32_t, uint32_t, uint32_t offset) { chunk(offset); });
 }
 
-int64_t multiply(const SharedProduct &p, const uint8_t *shared, std::span<float *const> sums) {
-  return multiplyAll(p, shared, [&](int row, int column, auto &&sumFrom) {
+int64_t multiply(const SharedProduct &p, const uint8_t *shared, std::span<float *const> sums,
+                 std::span<const uint16_t *const> held) {
+  return multiplyAll(p, shared, held, [&](int row, int column, auto &&sumFrom) {
     // PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.
     const int lane = row / 16 * 32 + row % 8 * 4 + column % 8 / 2;
     const int i = column / 8 * 4 + (row % 16 < 8 ? 0 : 2) + column % 2;
@@ -126,7 +144,7 @@ int64_t multiply(const SharedProduct &p, const uint8_t *shared, std::span<float 
 int64_t multiply(const SharedProduct &p, const uint8_t *shared, bool adds, uint32_t *sums, int64_t rows) {
   const bool isInteger = p.instruction == MatrixInstruction::Tcgen05MxNx32I8 ||
                          p.instruction == MatrixInstruction::Tcgen05MxNx32U8;
-  return multiplyAll(p, shared, [&](int row, int column, auto &&sumFrom) {
+  return multiplyAll(p, shared, {}, [&](int row, int column, auto &&sumFrom) {
     // Of 64 rows 16 are in each 32 lanes.
     uint32_t &cell = sums[column * rows + (p.m == 64 ? row / 16 * 32 + row % 16 : row)];
     const uint32_t old = adds ? cell : 0;

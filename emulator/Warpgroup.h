@@ -21,6 +21,7 @@ struct SharedProduct {
   uint64_t descriptors[2] = {0, 0}; // A, B
   int32_t number = 0;               // of the operation in the program
   float *sums = nullptr;
+  const uint16_t *held = nullptr; // wgmma: what the lane holds of A; null: A is in shared memory
 };
 
 /// Calls `chunk(offset)` for the offset in shared memory of each 16 bytes of an operand (0: A, 1: B) that the
@@ -29,7 +30,9 @@ void forEachChunk(const SharedProduct &, int operand, const std::function<void(u
 
 /// Adds the product to the sums of the lanes. Products are exact, they are summed in double, and rounded
 /// once. Returns the number of multiply-adds. Precondition: all chunks are in `shared`.
-int64_t multiply(const SharedProduct &, const uint8_t *shared, std::span<float *const> sums);
+/// If A is in registers, `held` points to what each lane has of it.
+int64_t multiply(const SharedProduct &, const uint8_t *shared, std::span<float *const> sums,
+                 std::span<const uint16_t *const> held = {});
 
 /// The same for tcgen05, with sums by column and lane (`rows` of them), of f32 or i32; without `adds` they
 /// start at zero. Sums of i32 wrap.

@@ -26,6 +26,7 @@ struct Shape {
   bool isAlongK[2]; // A, B
   DType dtype;
   bool adds = false;
+  bool isHeld = false; // A is in registers
   int bytes() const { return info(dtype).storageBytes; }
   int depth() const { return 32 / bytes(); }
 };
@@ -49,6 +50,32 @@ int byteOf(bool isAlongK, int bytes, int span, int panel, int mn, int k) {
 uint64_t descriptorOf(int start, int leading, int stride, int span) {
   const uint64_t mode = span == 128 ? 1 : span == 64 ? 2 : 3;
   return uint64_t(start) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 | mode << 62;
+}
+
+/// The text of wgmma that takes A from four words of each lane.
+std::string heldProduct(const Shape &s, int perLane, const std::string &type) {
+  std::string body = "%four = llvm.mlir.constant(4 : i32) : i32\n%fa = llvm.mul %t, %four : i32\n%fx = "
+                     "llvm.getelementptr %x[%fa] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n";
+  std::string sums, words, inputs, types, outputs, tied;
+  for (int i = 0; i < perLane; ++i) {
+    const std::string n = std::to_string(i);
+    body += "%y" + n + " = llvm.extractvalue %z" + std::to_string(perLane) + "[" + n + "] : " + type + "\n";
+    sums += (i ? ", $" : "$") + n, inputs += "%y" + n + ", ", types += "f32, ";
+    outputs += "=f,", tied += n + ",";
+  }
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    body += "%fp" + n + " = llvm.getelementptr %fx[" + n + "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n%fw" +
+            n + " = llvm.load %fp" + n + " : !llvm.ptr<1> -> i32\n";
+    words += (i ? ", $" : "$") + std::to_string(2 * perLane + i), inputs += "%fw" + n + ", ",
+        types += "i32, ";
+  }
+  const std::string name = nameOf(s.dtype);
+  return body + "%d = llvm.inline_asm has_side_effects \"{\\0A.reg .pred p;\\0Asetp.ne.b32 p, " +
+         std::to_string(int(s.adds)) + ", 0;\\0Awgmma.mma_async.sync.aligned.m64n" + std::to_string(s.n) +
+         "k16.f32." + name + "." + name + " {" + sums + "}, {" + words + "}, $" +
+         std::to_string(2 * perLane + 4) + ", p, 1, 1, " + (s.isAlongK[1] ? "0" : "1") + ";\\0A}\\0A\", \"" +
+         outputs + tied + "r,r,r,r,l\" " + inputs + "%b : (" + types + "i64) -> " + type + "\n";
 }
 
 /// Faults of the program around the product.
@@ -92,10 +119,13 @@ Outcome run(const Shape &s, const std::vector<char> &operands, uint64_t a, uint6
     body += "%z" + std::to_string(i + 1) + " = llvm.insertvalue %init, %z" + std::to_string(i) + "[" +
             std::to_string(i) + "] : " + type + "\n";
   if (fault != Fault::Fence) body += "nvvm.wgmma.fence.aligned\n";
-  body += "%d = nvvm.wgmma.mma_async %a, %b, %z" + std::to_string(perLane) +
-          ", <m = 64, n = " + std::to_string(s.n) + ", k = " + std::to_string(s.depth()) + ">, D[<f32>, <" +
-          (s.adds ? "one" : "zero") + ">], A[<" + name + ">, <one>, " + layout(s.isAlongK[0]) + "], B[<" +
-          name + ">, <one>, " + layout(!s.isAlongK[1]) + "] : " + type + " -> " + type + "\n";
+  if (s.isHeld)
+    body += heldProduct(s, perLane, type);
+  else
+    body += "%d = nvvm.wgmma.mma_async %a, %b, %z" + std::to_string(perLane) +
+            ", <m = 64, n = " + std::to_string(s.n) + ", k = " + std::to_string(s.depth()) + ">, D[<f32>, <" +
+            (s.adds ? "one" : "zero") + ">], A[<" + name + ">, <one>, " + layout(s.isAlongK[0]) + "], B[<" +
+            name + ">, <one>, " + layout(!s.isAlongK[1]) + "] : " + type + " -> " + type + "\n";
   if (fault != Fault::Commit) body += "nvvm.wgmma.commit.group.sync.aligned\n";
   if (fault == Fault::Overwrite) body += "llvm.store %zero, %s : i32, !llvm.ptr<3>\n";
   if (fault != Fault::Wait) body += "nvvm.wgmma.wait.group.sync.aligned 0\n";
@@ -163,7 +193,12 @@ std::string check(const Shape &s, Fault fault = Fault::None) {
       for (int k = 0; k < depth; ++k) {
         const auto bits = fromDouble(normal(random), s.dtype);
         factor[operand][size_t(mn)][size_t(k)] = toDouble(bits, s.dtype);
-        const int byte = operand * kHalf + byteOf(s.isAlongK[operand], bytes, span, panel, mn, k);
+        // PTX ISA 8.7, figure "WGMMA .m64nNk16 register fragment layout for matrix A": words of two elements.
+        const int lane = 32 * (mn / 16) + 4 * (mn % 8) + k % 8 / 2,
+                  word = (mn % 16 < 8 ? 0 : 1) + (k < 8 ? 0 : 2);
+        const int byte = s.isHeld && operand == 0
+                             ? lane * 16 + word * 4 + k % 2 * 2
+                             : operand * kHalf + byteOf(s.isAlongK[operand], bytes, span, panel, mn, k);
         storeBits(memory.data() + byte, s.dtype, bits);
       }
     descriptors[operand] = descriptorOf(operand * kHalf, panel, 8 * span, span);
@@ -197,6 +232,10 @@ TEST(Warpgroup, EqualsTheDefinition) {
           ++cases;
         }
   EXPECT_GT(cases, 40);
+  for (bool alongB : {true, false})
+    for (bool adds : {false, true})
+      for (DType dtype : {DType::BF16, DType::F16})
+        EXPECT_EQ(check({96, 64, {true, alongB}, dtype, adds, /*isHeld=*/true}), "") << alongB << adds;
   // Elements of other sizes are stored along k.
   for (DType dtype : {DType::F8E4M3, DType::F8E5M2, DType::TF32})
     for (int span : {32, 64, 128})
@@ -205,9 +244,8 @@ TEST(Warpgroup, EqualsTheDefinition) {
 }
 
 TEST(Warpgroup, PlantedFaultsAreFound) {
-  const Shape shape{64, 128, {true, false}, DType::BF16};
-  auto has = [&](Fault fault, const char *code) {
-    const std::string error = check(shape, fault);
+  auto has = [&](Fault fault, const char *code, bool isHeld = false) {
+    const std::string error = check({64, 128, {true, false}, DType::BF16, false, isHeld}, fault);
     EXPECT_NE(error.find(code), std::string::npos) << code << ": " << error;
   };
   has(Fault::ProxyFence, "[E_EMU_FENCE] ");
@@ -217,6 +255,9 @@ TEST(Warpgroup, PlantedFaultsAreFound) {
   has(Fault::Overwrite, "[E_EMU_NOT_AWAITED] ");
   has(Fault::Descriptor, "[E_EMU_OPERANDS] ");
   has(Fault::Bounds, "[E_EMU_BOUNDS] ");
+  has(Fault::Fence, "[E_EMU_FENCE] ", /*isHeld=*/true);
+  has(Fault::Wait, "[E_EMU_NOT_AWAITED] ", /*isHeld=*/true);
+  has(Fault::Bounds, "[E_EMU_BOUNDS] ", /*isHeld=*/true);
 }
 
 } // namespace

@@ -95,7 +95,8 @@ private:
   void guardSums(LLVM::LLVMFuncOp function) {
     SmallVector<Operation *> started;
     function.walk([&](Operation *op) {
-      if (!isa<NVVM::WgmmaMmaAsyncOp, NVVM::Tcgen05LdOp>(op)) return;
+      if (!isa<NVVM::WgmmaMmaAsyncOp, NVVM::Tcgen05LdOp, LLVM::InlineAsmOp>(op) || !op->getNumResults())
+        return;
       op->setAttr(kProductNumber, b_.getI32IntegerAttr(products_++));
       started.push_back(op);
     });
@@ -109,6 +110,15 @@ private:
               constant(sites_.number(use))},
              false);
       }
+  }
+
+  /// wgmma with a factor in registers is inline PTX, whose first operands are its sums.
+  static bool isSumOfHeldProduct(OpOperand &use) {
+    auto product = dyn_cast<LLVM::InlineAsmOp>(use.getOwner());
+    auto sums = product && product->getNumResults()
+                    ? dyn_cast<LLVM::LLVMStructType>(product->getResult(0).getType())
+                    : LLVM::LLVMStructType();
+    return sums && use.getOperandNumber() < sums.getBody().size();
   }
 
   /// Returns the first operation of each block that computes with sums of the product. What only renames
@@ -126,7 +136,7 @@ private:
         } else if (auto branch = dyn_cast<BranchOpInterface>(op)) {
           if (auto argument = branch.getSuccessorBlockArgument(use.getOperandNumber()))
             values.insert(*argument);
-        } else if (!isa<NVVM::WgmmaMmaAsyncOp>(op)) {
+        } else if (!isa<NVVM::WgmmaMmaAsyncOp>(op) && !isSumOfHeldProduct(use)) {
           Operation *&found = first[op->getBlock()];
           if (!found || op->isBeforeInBlock(found)) found = op;
         }

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
+#include <regex>
 
 using namespace mlir;
 
@@ -88,6 +89,7 @@ bool VendorRewriter::forMatrices() {
   if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
   if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op_)) return sharedProduct(product);
+  if (auto text = dyn_cast<LLVM::InlineAsmOp>(op_)) return heldProduct(text);
   if (isa<NVVM::WgmmaFenceAlignedOp>(op_)) return become("tsr_emu_fence_products", {});
   if (isa<NVVM::WgmmaGroupSyncAlignedOp>(op_)) return become("tsr_emu_commit_products", {});
   if (auto wait = dyn_cast<NVVM::WgmmaWaitGroupSyncOp>(op_))
@@ -177,6 +179,36 @@ bool VendorRewriter::sharedProduct(NVVM::WgmmaMmaAsyncOp op) {
         false);
   op.replaceAllUsesWith(LLVM::LoadOp::create(b_, op.getType(), sums, /*alignment=*/4).getResult());
   return erase();
+}
+
+/// wgmma with A in registers, for which NVVM has no operation.
+bool VendorRewriter::heldProduct(LLVM::InlineAsmOp op) {
+  static const std::regex form(
+      R"(\{\n\.reg \.pred p;\nsetp\.ne\.b32 p, ([01]), 0;\nwgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16)"
+      R"(\.f32\.(bf16|f16)\.(bf16|f16) \{([^}]*)\}, \{([^}]*)\}, \$(\d+), p, 1, 1, ([01]);\n\}\n)");
+  const std::string text = op.getAsmString().str();
+  std::smatch found;
+  if (!std::regex_match(text, found, form) || found[3] != found[4]) return false;
+  const auto columns = unsigned(std::stoul(found[2])), count = columns / 2;
+  auto registers = [](unsigned first, unsigned number) {
+    std::string all;
+    for (unsigned i = first; i < first + number; ++i)
+      all += (i > first ? ", $" : "$") + std::to_string(i);
+    return all;
+  };
+  auto number = op->getAttrOfType<IntegerAttr>(kProductNumber);
+  if (op.getNumOperands() != count + 5 || found[5] != registers(0, count) || !number ||
+      found[6] != registers(2 * count, 4) || found[7] != std::to_string(2 * count + 4))
+    return false;
+  using I = MatrixInstruction;
+  const int32_t flags = 1 | (found[8] == "0" ? 2 : 0) | (found[1] == "1" ? 4 : 0);
+  Value sums = spill(op.getOperands().take_front(count));
+  call_("tsr_emu_held_product", nullptr,
+        {constant(int32_t(found[3] == "bf16" ? I::Wgmma64xNx16Bf16 : I::Wgmma64xNx16F16)),
+         constant(int32_t(columns)), constant(flags), constant(int32_t(number.getInt())),
+         spill(op.getOperands().slice(count, 4)), op.getOperands().back(), sums, site_()},
+        false);
+  return reload(sums);
 }
 
 bool VendorRewriter::tensorMemory() {

@@ -35,6 +35,7 @@ private:
   bool mmaOfFp8(mlir::LLVM::CallIntrinsicOp);
   bool loadMatrix(mlir::NVVM::LdMatrixOp);
   bool sharedProduct(mlir::NVVM::WgmmaMmaAsyncOp);
+  bool heldProduct(mlir::LLVM::InlineAsmOp);
   bool tensorMemory();
 
   // VendorCopies.cpp: asynchronous copies and what awaits them.

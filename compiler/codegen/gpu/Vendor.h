@@ -63,6 +63,12 @@ public:
                                         SharedMatrix, SharedMatrix, mlir::Value, bool adds) const {
     llvm_unreachable("the vendor reads no operands in shared memory");
   }
+  /// The same with A in registers (Fragment::isInRegisters): `a` is what one lane holds of it, as for
+  /// emitProduct.
+  virtual mlir::Value emitHeldProduct(mlir::ImplicitLocOpBuilder &, const layout::Fragment &, DType,
+                                      mlir::Value a, SharedMatrix, mlir::Value, bool adds) const {
+    llvm_unreachable("the vendor reads no operands in shared memory");
+  }
   /// Emits what goes before the first of several products; what ends a group of them; and a wait for all
   /// groups but the last `pending`.
   virtual void emitProductFence(mlir::ImplicitLocOpBuilder &) const {

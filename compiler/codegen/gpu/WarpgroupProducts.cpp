@@ -15,13 +15,14 @@ namespace tessera::gpu {
 FailureOr<KernelLowering::SharedFactors> KernelLowering::sharedFactors(tile::MmaOp op,
                                                                        const layout::Fragment &f) {
   auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
-  Place a = operand(op.getA()), b = operand(op.getB());
+  const bool isHeld = tile::isInRegisters(op.getA());
+  Place a = isHeld ? Place() : operand(op.getA()), b = operand(op.getB());
   auto isShared = [](const Place &p) {
     return cast<LLVM::LLVMPointerType>(p.data.getType()).getAddressSpace() == kSharedSpace;
   };
-  DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(a.element);
+  DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
   if (dtype == DType::F32) dtype = DType::TF32; // whose bits the instruction reads
-  if (!isShared(a) || !isShared(b)) {
+  if ((!isHeld && !isShared(a)) || !isShared(b)) {
     op.emitOpError() << "of " << name(dtype) << " by " << f.name << " has operands that do not fit in the "
                      << target_.maxShared << " bytes of shared memory of " << backend_ << ":" << target_.name
                      << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
@@ -32,7 +33,7 @@ FailureOr<KernelLowering::SharedFactors> KernelLowering::sharedFactors(tile::Mma
                      << ":" << target_.name << " (TSR_UNIMPLEMENTED)";
     return failure();
   }
-  if (!isOnThreads(sumsOf(op)) || !a.panel || !b.panel) return notImplemented(op);
+  if (!isOnThreads(sumsOf(op)) || (!isHeld && !a.panel) || !b.panel) return notImplemented(op);
   return SharedFactors{std::move(a), std::move(b), dtype};
 }
 
@@ -74,13 +75,14 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = sumsOf(op);
-  const int64_t depth = a.shape[op.getTransA() ? 0 : 1];
+  const int64_t depth = b.shape[op.getTransB() ? 1 : 0];
   Value warp = warpNumber();
   auto ofGroup = [&](size_t axis) -> Value {
     return b_.createOrFold<arith::IndexCastUIOp>(b_.getIndexType(), firstOfGroup(sums, f, warp, axis));
   };
-  SharedOperand left(*this, f, a, !op.getTransA(), ofGroup(0)),
-      right(*this, f, b, op.getTransB(), ofGroup(1));
+  std::optional<SharedOperand> left; // none: A is in registers
+  if (!tile::isInRegisters(op.getA())) left.emplace(*this, f, a, !op.getTransA(), ofGroup(0));
+  SharedOperand right(*this, f, b, op.getTransB(), ofGroup(1));
 
   // The registers of each instruction, by the places of their elements.
   const int64_t rows = f.m * (grid.m / f.warps()), columns = f.n * grid.n;
@@ -110,9 +112,13 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
         Value sum = LLVM::UndefOp::create(b_, structType);
         for (auto [position, number] : llvm::enumerate(numbers))
           if (adds) sum = LLVM::InsertValueOp::create(b_, sum, before[size_t(number)], int64_t(position));
-        for (int64_t k = from; k < to; k += f.k)
-          sum = vendor_.emitSharedProduct(b_, f, dtype, left.at(i * rows, k), right.at(j * columns, k), sum,
-                                          adds || k > from);
+        for (int64_t k = from; k < to; k += f.k) {
+          const bool addsTo = adds || k > from;
+          const Vendor::SharedMatrix factor = right.at(j * columns, k);
+          sum = left ? vendor_.emitSharedProduct(b_, f, dtype, left->at(i * rows, k), factor, sum, addsTo)
+                     : vendor_.emitHeldProduct(b_, f, dtype, heldFactor(op.getA(), f, i * rows, k), factor,
+                                               sum, addsTo);
+        }
         started.sums.emplace_back(numbers, sum);
       }
     vendor_.emitProductCommit(b_);

@@ -168,7 +168,9 @@ private:
     auto result = tileType(mma.getResult());
     const std::array<int64_t, 3> mnk = extentsOf(mma);
     const std::optional<DType> sum = dtypeOfMemory(result.getElementType());
-    const bool leads = leadsToFactor(mma.getResult()), follows = comesFromSums(mma.getA());
+    const bool leads = leadsToFactor(mma.getResult());
+    const MmaOp before = sumsBefore(mma.getA());
+    const bool follows = bool(before);
     for (const auto &[row, dtypes, addsShort] : rows_) {
       const int64_t warps = warpsFor(*row);
       const int64_t lanes = warps * row->layout(layout::Operand::C).lanes();
@@ -180,7 +182,8 @@ private:
           // The assembler would refuse it; others keep sums elsewhere.
           (registers && row->readsShared() && !row->hasTensorMemory() &&
            sumRegisters + kBesideSums * lanes > registers) ||
-          (row->readsShared() && (follows || !mayReadShared || !readsOrder(*row, mma))) ||
+          (row->readsShared() && (!mayReadShared || !readsOrder(*row, mma))) ||
+          (row->readsShared() && follows && !row->isInRegisters(layout::Operand::A)) ||
           (row->hasTensorMemory() && (leads || !fitsTensorMemory(*row, mnk))))
         continue;
       FragmentAttr best;
@@ -189,13 +192,15 @@ private:
         const layout::WarpGrid grid = {m, warps / m};
         const bool isSplit = row->readsShared() && !row->hasTensorMemory();
         auto [columns, reads] =
-            row->readsShared() ? wideProduct(mma, *row, isSplit ? grid : layout::WarpGrid{m, 1}, dtype, mnk)
-                               : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
+            row->readsShared()
+                ? wideProduct(mma, *row, isSplit ? grid : layout::WarpGrid{m, 1}, dtype, mnk, follows)
+                : std::pair(int64_t(row->n), mnk[0] / grid.m + mnk[1] / grid.n);
         // Parts of a width that is not a power of two would alternate (TileLayout).
         if (row->hasTensorMemory() && grid.n > 1 &&
             (!llvm::isPowerOf2_64(uint64_t(columns)) || columns < 8 * grid.n))
           continue;
         if (!columns || layout::paddedProduct(row->ofColumns(int(columns)), grid, mnk) != mnk) continue;
+        if (row->readsShared() && follows && !holdsFactor(*row, grid, mma, before, dtype)) continue;
         if ((leads || follows) && grid.n == 1) reads = 0; // a warp has whole rows
         if (best && reads >= fewest) continue;
         best = FragmentAttr::get(&getContext(), row->m, columns, row->k,
@@ -236,25 +241,41 @@ private:
                     leadsToFactor(user->getResult(0), depth - 1);
            });
   }
-  static bool comesFromSums(Value v, int depth = 32) {
+  /// Returns the product from whose sums the tile is computed, element by element; null: there is none.
+  static MmaOp sumsBefore(Value v, int depth = 32) {
     Operation *op = v.getDefiningOp();
-    if (!op || !depth || !isTile(v)) return false;
-    if (isa<MmaOp>(op)) return true;
+    if (!op || !depth || !isTile(v)) return {};
+    if (auto mma = dyn_cast<MmaOp>(op)) return mma;
     if (auto branch = dyn_cast<scf::IfOp>(op))
-      return comesFromSums(branch.thenYield().getOperand(cast<OpResult>(v).getResultNumber()), depth - 1);
-    return (isElementwise(op) || isa<ConvertOp>(op)) &&
-           llvm::any_of(op->getOperands(), [&](Value operand) { return comesFromSums(operand, depth - 1); });
+      return sumsBefore(branch.thenYield().getOperand(cast<OpResult>(v).getResultNumber()), depth - 1);
+    if (isElementwise(op) || isa<ConvertOp>(op))
+      for (Value operand : op->getOperands())
+        if (MmaOp found = sumsBefore(operand, depth - 1)) return found;
+    return {};
+  }
+  /// Do the lanes have the sums where the instruction takes its left factor from registers?
+  static bool holdsFactor(const layout::Fragment &row, layout::WarpGrid grid, MmaOp mma, MmaOp before,
+                          DType dtype) {
+    const std::optional<layout::Fragment> sums =
+        before.getFragment() ? before.getFragment()->getRow() : std::nullopt;
+    if (!sums || sums->hasTensorMemory() || mma.getTransA() || dtypeOfOperand(mma) != dtype) return false;
+    auto type = tileType(mma.getA());
+    const std::array<int64_t, 2> shape = {type.getDimSize(0), type.getDimSize(1)};
+    return shape == std::array{tileType(before.getResult()).getDimSize(0),
+                               tileType(before.getResult()).getDimSize(1)} &&
+           layout::operandLayout(row, layout::Operand::A, grid, shape) ==
+               layout::operandLayout(*sums, layout::Operand::C, before.getFragment()->getWarpGrid(), shape);
   }
 
   /// Returns the most columns that an instruction which reads its operands in shared memory can have in this
   /// product (0: none can compute it), and the elements that the instructions of a group of warps then read.
   static std::pair<int64_t, int64_t> wideProduct(MmaOp mma, const layout::Fragment &row,
                                                  layout::WarpGrid grid, DType dtype,
-                                                 std::array<int64_t, 3> mnk) {
+                                                 std::array<int64_t, 3> mnk, bool holdsA) {
     const int64_t bytes = info(dtype).storageBytes;
     const int64_t panelA = layout::panelBytes(bytes * mnk[mma.getTransA() ? 0 : 2]),
                   panelB = layout::panelBytes(bytes * mnk[mma.getTransB() ? 2 : 1]);
-    if (!panelA || !panelB || mnk[1] % (grid.n * row.n)) return {0, 0};
+    if ((!panelA && !holdsA) || !panelB || mnk[1] % (grid.n * row.n)) return {0, 0};
     const int64_t ofGroup = mnk[1] / grid.n;
     for (int64_t across = llvm::divideCeil(ofGroup, 256); across * row.n <= ofGroup; ++across) {
       const int64_t columns = ofGroup / across, width = columns * bytes;
@@ -280,7 +301,7 @@ private:
             other.setFragmentAttr(own);
             assigned.push_back(other);
           }
-    const bool can = canSwizzle(mma.getA()) && canSwizzle(mma.getB());
+    const bool can = (sumsBefore(mma.getA()) || canSwizzle(mma.getA())) && canSwizzle(mma.getB());
     for (MmaOp product : assigned)
       product.removeFragmentAttr();
     return can;

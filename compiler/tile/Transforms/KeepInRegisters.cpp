@@ -180,7 +180,7 @@ private:
     if (use.getOperandNumber() != 0 || mma.getTransA() || !mma.getFragment()) return false;
     const std::optional<layout::Fragment> row = mma.getFragment()->getRow();
     auto type = tileType(use.get());
-    if (!row || row->readsShared()) return false;
+    if (!row || !row->isInRegisters(layout::Operand::A)) return false;
     const layout::TileLayout factor = layout::operandLayout(
         *row, layout::Operand::A, mma.getFragment()->getWarpGrid(), {type.getDimSize(0), type.getDimSize(1)});
     return layout::haveSameThreads(factor, layout.getValue());

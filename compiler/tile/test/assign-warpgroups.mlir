@@ -66,17 +66,17 @@ tile.kernel @others(%x: !tile.view<32x64xbf16>, %y: !tile.view<64x64xbf16>, %o: 
 
 // -----
 
-// The left factor of the second product is computed of the first one's sums: an instruction that takes it from registers
-// multiplies it there, without a tile in memory, and both give each warp whole rows. The block has four warps.
+// The left factor of the second product is computed of the first one's sums: the instruction takes it from registers, without a
+// tile in memory, and both give each warp whole rows. The block has four warps.
 // CHECK-LABEL: tile.kernel @chained
 // CHECK: tile.mma {{.*}} {fragment = #tile.fragment<64x64x16, "wgmma.m64n8k16", warps = [4, 1]>, trans_b}
-// CHECK: tile.mma {{.*}} {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [4, 1]>}
+// CHECK: tile.mma {{.*}} {fragment = #tile.fragment<64x64x16, "wgmma.m64n8k16", warps = [4, 1]>}
 // KEPT-LABEL: tile.kernel @chained
 // KEPT: %[[S:.*]] = tile.mma {{.*}} "wgmma.m64n8k16"
 // KEPT-NOT: tile.convert %[[S]]
 // KEPT: %[[P:.*]] = tile.cast {{.*}} -> tensor<64x64xbf16, #{{.*}}>
 // KEPT-NOT: tile.convert %[[P]]
-// KEPT: tile.mma %[[P]], {{.*}} "mma.m16n8k16"
+// KEPT: tile.mma %[[P]], {{.*}} "wgmma.m64n8k16"
 // KEPT: tile.store {{.*}} : tensor<64x64xf32, #{{.*}}>
 tile.kernel @chained(%q: !tile.view<64x64xbf16>, %k: !tile.view<64x64xbf16>, %v: !tile.view<64x64xbf16>, %o: !tile.view<64x64xf32>) grid [] attributes {threads = 128 : i64, params = [
     #tile.param<name = "q", kind = tensor, dtype = bf16, dims = ["64", "64"], access = read>,

@@ -155,6 +155,36 @@ public:
         NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, x.isAlongK ? MMALayout::row : MMALayout::col,
         y.isAlongK ? MMALayout::col : MMALayout::row, NVVM::MMAIntOverflowAttr());
   }
+  /// NVVM's operation takes descriptors only. The emulator reads this text (VendorOps.cpp).
+  Value emitHeldProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
+                        SharedMatrix y, Value sums, bool adds) const override {
+    const std::string factor = dtype == DType::BF16 ? "bf16" : "f16", columns = std::to_string(f.n);
+    const int64_t count = f.n / 2; // sums of a lane
+    auto registers = [](int64_t first, int64_t number) {
+      std::string all;
+      for (int64_t i = first; i < first + number; ++i)
+        all += (i > first ? ", $" : "$") + std::to_string(i);
+      return "{" + all + "}";
+    };
+    SmallVector<Value> operands;
+    std::string constraints, tied;
+    for (int64_t i = 0; i < count; ++i) {
+      operands.push_back(LLVM::ExtractValueOp::create(b, sums, i));
+      constraints += "=f,", tied += std::to_string(i) + ",";
+    }
+    llvm::append_range(operands, registersOf(b, DType::BF16, x)); // words
+    operands.push_back(y.descriptor);
+    const std::string text = "{\n.reg .pred p;\nsetp.ne.b32 p, " + std::to_string(int(adds)) +
+                             ", 0;\nwgmma.mma_async.sync.aligned.m64n" + columns + "k16.f32." + factor + "." +
+                             factor + " " + registers(0, count) + ", " + registers(2 * count, 4) + ", $" +
+                             std::to_string(2 * count + 4) + ", p, 1, 1, " + (y.isAlongK ? "0" : "1") +
+                             ";\n}\n";
+    return LLVM::InlineAsmOp::create(b, sums.getType(), operands, text, constraints + tied + "r,r,r,r,l",
+                                     /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                     LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                     ArrayAttr())
+        .getResult(0);
+  }
   void emitProductFence(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaFenceAlignedOp::create(b); }
   void emitProductCommit(ImplicitLocOpBuilder &b) const override { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
   void emitProductWait(ImplicitLocOpBuilder &b, int64_t pending) const override {
