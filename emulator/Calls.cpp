@@ -1,4 +1,5 @@
 // What emulated code calls. Each function works for the lane that calls it.
+#include "emulator/Approximate.h"
 #include "emulator/Block.h"
 #include "emulator/Checker.h"
 #include <bit>
@@ -57,6 +58,12 @@ TESSERA_EMULATED void tsr_emu_multiply(int32_t instruction, const void *a, const
   Request request{.meeting = Meeting::Multiply, .kind = instruction, .mask = ~0u};
   request.matrix = {a, b, c};
   Block::current().meetWarp(request, site);
+}
+
+TESSERA_EMULATED uint32_t tsr_emu_approximate(int32_t which, uint32_t x) {
+  using namespace tessera;
+  return std::bit_cast<uint32_t>(
+      emulator::approximate(static_cast<Approximated>(which), std::bit_cast<float>(x)));
 }
 
 /// cvt.rna.tf32.f32 of PTX: to the nearest of 10 mantissa bits, ties away from zero.

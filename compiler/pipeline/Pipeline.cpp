@@ -78,7 +78,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
   const std::string backend = options.target.backend().name().str();
-  kernel.addPass(createTileRelaxArithmetic({backend}));
+  kernel.addPass(createTileRelaxArithmetic({backend, target.approximates}));
   kernel.addPass(createTileSkipHidden());
   // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
   // it is.

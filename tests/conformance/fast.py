@@ -1,11 +1,14 @@
 """The profile `fast`: sums that are regrouped, contracted products and divisions by a shared value stay within their error bounds, and
 nothing else changes. Every program of the families of reductions and masks runs under it, too, within the bounds it has there: those
 hold for a sum in any order."""
+import math
+
 import numpy as np
 
 import masks
 import reductions
 from cases import program, want
+from dtypes import quantize
 
 U = {"f32": 2.0**-24, "f64": 2.0**-53}
 
@@ -78,8 +81,8 @@ def k(X: ts.Tensor["M", 40, ts.{dtype}], Y: ts.Tensor["M", 40, ts.{dtype}], Z: t
 """, numerics="fast")
         x = values(rng, dtype, 11, 40) * 1000
         s = float(np.float32(0.3)) if dtype == "f32" else 0.3
-        yield p.run({"M": 11}, {"X": (dtype, x)}, {"Y": want(dtype, x / abs(x).max(1, keepdims=True), ulps=2),
-                                                  "Z": want(dtype, x / s, ulps=2)}, {"s": s})
+        yield p.run({"M": 11}, {"X": (dtype, x)}, {"Y": want(dtype, x / abs(x).max(1, keepdims=True), ulps=4),
+                                                  "Z": want(dtype, x / s, ulps=4)}, {"s": s})
 
         p = program(f"fast/softmax/{dtype}", f"""@ts.jit
 def k(X: ts.Tensor["M", "N", ts.{dtype}]):
@@ -89,14 +92,51 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}]):
             x = values(rng, dtype, m, n) * 8
             e = np.exp(x - x.max(1, keepdims=True))
             y = e / e.sum(1, keepdims=True)
-            p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"result": want(dtype, y, bound=y * (n + 30) * u)})
+            near = 2 * (2.0**-20 + (x.max(1, keepdims=True) - x) * 2.0**-23) if dtype == "f32" else 0
+            p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"result": want(dtype, y, bound=y * ((n + 30) * u + near))})
         yield p
+
+
+# Relative errors of the functions that GPUs approximate, as docs/numerics.md has them; those of logarithms are absolute below 1.
+LEAST = 2.0**-125  # where a result may become zero
+NEAR = {"exp": (np.exp, lambda x, y: y * (2.0**-20 + abs(x) * 2.0**-23) + LEAST, (-100, 88)),
+        "exp2": (np.exp2, lambda x, y: y * 2.0**-20 + LEAST, (-140, 127.9)),
+        "log": (np.log, lambda x, y: np.maximum(abs(y), 1) * 2.0**-20, (1e-30, 3)),
+        "log2": (np.log2, lambda x, y: np.maximum(abs(y), 1) * 2.0**-20, (0.1, 1e6)),
+        "sqrt": (np.sqrt, lambda x, y: y * 2.0**-20, (0, 1e9)),
+        "rsqrt": (lambda x: 1 / np.sqrt(x), lambda x, y: y * 2.0**-20, (1e-20, 1e9)),
+        "tanh": (np.tanh, lambda x, y: abs(y) * 2.0**-10, (-6, 6)),
+        "sigmoid": (lambda x: 1 / (1 + np.exp(-x)), lambda x, y: y * (2.0**-19 + abs(x) * 2.0**-23) + LEAST, (-90, 40)),
+        "erf": (lambda x: np.array([math.erf(v) for v in x]), lambda x, y: abs(y) * 2.0**-12, (-4, 4))}
+EDGES = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0**-6, 2.0**-20, -2.0**-7, 3.0]
+
+
+def functions(rng):
+    """Within the bounds, with infinities and NaN; f16 and bf16 are computed in f32 and rounded."""
+    for name, (exact, bound, (low, high)) in NEAR.items():
+        for dtype, u in (("f32", 2.0**-24), ("f16", 2.0**-11), ("bf16", 2.0**-8)):
+            p = program(f"fast/near/{name}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], Y: ts.Tensor["n", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, 256):
+        Y[i:i+256] = ts.tile.{name}(X[i:i+256])
+""", numerics="fast")
+            if dtype == "f16":
+                low, high = max(low, -9.0), min(high, 10.0)
+            x = np.concatenate([EDGES, rng.uniform(low, high, 300), rng.normal(size=40) * 0.01])
+            x = quantize(x, dtype)
+            with np.errstate(all="ignore"):
+                y = exact(x)
+                error = np.where(np.isfinite(y), bound(x, y) * 1.01 + abs(y) * u, 0)
+            if dtype == "f16":
+                error = error + 2.0**-24  # below 2^-14 it has fewer bits
+            yield p.run({"n": len(x)}, {"X": (dtype, x)}, {"Y": want(dtype, y, bound=error)})
 
 
 def programs():
     rng = np.random.default_rng(12)
     yield from sums(rng)
     yield from formulas(rng)
+    yield from functions(rng)
     for family in (reductions, masks):
         for p in family.programs():
             p.name, p.numerics = f"fast/{p.name}", "fast"

@@ -202,6 +202,30 @@ def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["N", "K", ts.{dtype}], C:
                 if target.startswith("ptx") and (ptxas := tool("ptxas", "NVIDIA's CUDA toolkit")):
                     self.run_tool(ptxas, f"-arch={target[4:]}", "-o", self.folder / "cubin", asm)
 
+    def test_fast_approximates_functions(self):
+        source = self.folder / "near.py"
+        source.write_text("""import tessera as ts
+
+@ts.kernel
+def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 256):
+        x = X[i:i+256]
+        Y[i:i+256] = ts.tile.exp(x) / x + ts.tile.log(x) + ts.tile.sqrt(x) + ts.tile.rsqrt(x) + ts.tile.tanh(x)
+""")
+        for target, *instructions in (
+                ("ptx:sm_80", "ex2.approx.ftz.f32", "lg2.approx.ftz.f32", "sqrt.approx.ftz.f32", "rsqrt.approx.ftz.f32", "rcp.approx.ftz.f32", "tanh.approx.f32"),
+                ("rocm:gfx90a", "v_exp_f32", "v_log_f32", "v_sqrt_f32", "v_rsq_f32", "v_rcp_f32"),
+                ("levelzero:pvc", "native_exp2", "native_log2", "native_sqrt", "native_rsqrt", "native_recip")):
+            for numerics in ("fast", "standard"):
+                with self.subTest(target=target, numerics=numerics):
+                    text = self.run_tool(TSR, "compile", source, "--target", target, "--numerics", numerics, "--emit", "asm")
+                    # Other profiles have those that a step of Newton's method or more follows.
+                    found = [name for name in instructions if re.search(rf"\b{re.escape(name)}(_e32|_e64)?\s", text)]
+                    if numerics == "fast":
+                        self.assertEqual(found, instructions)
+                    else:
+                        self.assertFalse({"ex2.approx.ftz.f32", "tanh.approx.f32", "v_exp_f32", "v_log_f32", "native_exp2", "native_recip"} & {*found}, found)
+
     def test_names_are_free(self):
         """Kernels called like the vendors' functions, the linker's symbols and shared memory."""
         names = ("_Z12get_local_idj", "_Z7barrierj", "dynamic_shared", "dynamic", "main", "memcpy",

@@ -36,12 +36,37 @@ std::optional<int32_t> builtinCoordinate(StringRef name) {
       .Default(std::nullopt);
 }
 
+/// What an instruction or a built-in function approximates; without a function: 1 / x. `known` is false for
+/// any other operation.
+struct Approximate {
+  bool known = false;
+  std::optional<Approximated> function;
+};
+Approximate approximationOf(Operation *op) {
+  using A = Approximated;
+  StringRef name = op->getName().getStringRef();
+  if (auto call = dyn_cast<LLVM::CallOp>(op)) name = call.getCallee().value_or("");
+  if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) name = call.getIntrin();
+  return llvm::StringSwitch<Approximate>(name)
+      .Cases({"nvvm.rcp.approx.ftz.f", "rocdl.rcp", "_Z12native_recipf"}, {true, std::nullopt})
+      .Cases({"llvm.nvvm.ex2.approx.ftz", "rocdl.exp2", "_Z11native_exp2f"}, {true, A::Exp2})
+      .Cases({"llvm.nvvm.lg2.approx.ftz.f", "rocdl.log", "_Z11native_log2f"}, {true, A::Log2})
+      .Cases({"llvm.nvvm.sqrt.approx.ftz.f", "rocdl.sqrt", "_Z11native_sqrtf"}, {true, A::Sqrt})
+      .Cases({"llvm.nvvm.rsqrt.approx.ftz.f", "llvm.amdgcn.rsq", "_Z12native_rsqrtf"}, {true, A::InverseSqrt})
+      .Case("llvm.intr.tanh", {true, A::Tanh})
+      .Default({});
+}
+
 } // namespace
 
 bool VendorRewriter::forThreads() {
+  if (const Approximate near = approximationOf(op_); near.known) {
+    Value x = op_->getOperand(0);
+    if (!near.function) return replace(nearInverse(b_, x));
+    return replace(call_("tsr_emu_approximate", i32(), {constant(int32_t(*near.function)), asI32(x)}, true));
+  }
   if (auto call = dyn_cast<LLVM::CallOp>(op_)) return builtinForThreads(call);
   const StringRef name = op_->getName().getStringRef();
-  if (isa<NVVM::RcpApproxFtzF32Op>(op_)) return replace(nearInverse(b_, op_->getOperand(0)));
   if (auto coordinate = coordinateOf(name))
     return replace(call_("tsr_emu_coordinate", i32(), constant(*coordinate), true));
   if (auto barrier = dyn_cast<NVVM::BarrierOp>(op_)) {

@@ -7,6 +7,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -131,35 +132,74 @@ struct FuseMultiplyAdd : OpRewritePattern<LLVM::FMulAddOp> {
   }
 };
 
-/// 1 / x as an approximation y and a step of Newton's method: y + y (1 - x y).
+/// Replaces an operation on f32, or on a vector of it, by what `emit` makes of each element of `operand`.
+/// Fails if that is null.
+LogicalResult replacePerElement(Operation *op, Value operand, ConversionPatternRewriter &rewriter,
+                                llvm::function_ref<Value(ImplicitLocOpBuilder &, Value)> emit) {
+  Type type = op->getResult(0).getType();
+  ImplicitLocOpBuilder b(op->getLoc(), rewriter);
+  auto vector = dyn_cast<VectorType>(type);
+  if (!getElementTypeOrSelf(type).isF32() || (vector && vector.getRank() != 1)) return failure();
+  if (!vector) {
+    Value result = emit(b, operand);
+    return result ? rewriter.replaceOp(op, result), success() : failure();
+  }
+  Value all = LLVM::PoisonOp::create(b, vector);
+  for (int64_t i = 0; i < vector.getDimSize(0); ++i) {
+    Value at = LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(i)));
+    Value result = emit(b, LLVM::ExtractElementOp::create(b, operand, at));
+    if (!result) return failure();
+    all = LLVM::InsertElementOp::create(b, all, result, at);
+  }
+  return rewriter.replaceOp(op, all), success();
+}
+
+Value constantOf(ImplicitLocOpBuilder &b, float value) {
+  return LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(value));
+}
+
+/// 1 / x as an approximation y and a step of Newton's method, y + y (1 - x y), or as y alone.
 struct ConvertInverse : OpConversionPattern<arith::DivFOp> {
   ConvertInverse(LLVMTypeConverter &types, const Vendor &vendor)
       : OpConversionPattern(types, types.getDialect()->getContext(), /*benefit=*/2), vendor_(vendor) {}
   LogicalResult matchAndRewrite(arith::DivFOp op, OpAdaptor operands,
                                 ConversionPatternRewriter &rewriter) const override {
-    if (!op->hasAttr(kIsInverse) || !getElementTypeOrSelf(op.getType()).isF32()) return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto emit = [&](Value x) -> Value {
-      Value y = vendor_.emitNearInverse(b, x);
-      if (!y) return {};
-      Value one = LLVM::ConstantOp::create(b, b.getF32Type(), b.getF32FloatAttr(1));
-      Value missing = LLVM::FMAOp::create(b, LLVM::FNegOp::create(b, x), y, one);
+    const bool isApproximate = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+    if (!isApproximate && !(op->hasAttr(kIsInverse) && vendor_.refinesInverse())) return failure();
+    return replacePerElement(op, operands.getRhs(), rewriter, [&](ImplicitLocOpBuilder &b, Value x) -> Value {
+      Value y = vendor_.emitApproximation(b, Approximation::Inverse, x);
+      if (isApproximate) return y;
+      Value missing = LLVM::FMAOp::create(b, LLVM::FNegOp::create(b, x), y, constantOf(b, 1));
       return LLVM::FMAOp::create(b, missing, y, y);
-    };
-    auto vector = dyn_cast<VectorType>(op.getType());
-    if (vector && vector.getRank() != 1) return failure();
-    if (!vector) {
-      Value inverse = emit(operands.getRhs());
-      return inverse ? rewriter.replaceOp(op, inverse), success() : failure();
-    }
-    Value all = LLVM::PoisonOp::create(b, vector);
-    for (int64_t i = 0; i < vector.getDimSize(0); ++i) {
-      Value at = LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(i)));
-      Value inverse = emit(LLVM::ExtractElementOp::create(b, operands.getRhs(), at));
-      if (!inverse) return failure();
-      all = LLVM::InsertElementOp::create(b, all, inverse, at);
-    }
-    return rewriter.replaceOp(op, all), success();
+    });
+  }
+  const Vendor &vendor_;
+};
+
+/// tanh(x) = 1 - 2 / (1 + e^2x); near zero, where that cancels, x is closer.
+Value nearTanh(ImplicitLocOpBuilder &b, const Vendor &vendor, Value x) {
+  constexpr float kNearZero = 0x1p-6f, kTwoLog2e = 0x1.715476p+1f;
+  if (Value known = vendor.emitApproximation(b, Approximation::Tanh, x)) return known;
+  Value power =
+      vendor.emitApproximation(b, Approximation::Exp2, LLVM::FMulOp::create(b, x, constantOf(b, kTwoLog2e)));
+  Value inverse =
+      vendor.emitApproximation(b, Approximation::Inverse, LLVM::FAddOp::create(b, power, constantOf(b, 1)));
+  Value far = LLVM::FMAOp::create(b, inverse, constantOf(b, -2), constantOf(b, 1));
+  Value isNearZero =
+      LLVM::FCmpOp::create(b, LLVM::FCmpPredicate::olt, LLVM::FAbsOp::create(b, x), constantOf(b, kNearZero));
+  return LLVM::SelectOp::create(b, isNearZero, x, far);
+}
+
+/// A function with the flag `afn` -> the vendor's instruction.
+template <typename Op, Approximation which> struct ConvertApproximation : OpConversionPattern<Op> {
+  ConvertApproximation(LLVMTypeConverter &types, const Vendor &vendor)
+      : OpConversionPattern<Op>(types, types.getDialect()->getContext(), /*benefit=*/2), vendor_(vendor) {}
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor operands,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn)) return failure();
+    return replacePerElement(op, operands.getOperand(), rewriter, [&](ImplicitLocOpBuilder &b, Value x) {
+      return which == Approximation::Tanh ? nearTanh(b, vendor_, x) : vendor_.emitApproximation(b, which, x);
+    });
   }
   const Vendor &vendor_;
 };
@@ -191,7 +231,11 @@ struct ConvertToLlvmPass : impl::GpuToLlvmBase<ConvertToLlvmPass> {
     patterns.add<ConvertFunc>(types, **gpu);
     patterns.add<ConvertReturn, ConvertBlockDim>(types);
     patterns.add<FuseMultiplyAdd>(&context);
-    patterns.add<ConvertInverse>(types, vendor);
+    patterns.add<ConvertInverse, ConvertApproximation<math::Exp2Op, Approximation::Exp2>,
+                 ConvertApproximation<math::Log2Op, Approximation::Log2>,
+                 ConvertApproximation<math::SqrtOp, Approximation::Sqrt>,
+                 ConvertApproximation<math::RsqrtOp, Approximation::InverseSqrt>,
+                 ConvertApproximation<math::TanhOp, Approximation::Tanh>>(types, vendor);
     patterns.add<ConvertBarrier, ConvertId<mlir::gpu::ThreadIdOp, Id::Thread>,
                  ConvertId<mlir::gpu::BlockIdOp, Id::Block>, ConvertId<mlir::gpu::GridDimOp, Id::GridSize>>(
         types, vendor);

@@ -38,6 +38,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
   capabilities_.swizzles = true;
+  capabilities_.approximates = true;
   capabilities_.pipelines = true;
   capabilities_.stages = architecture.stages;
   capabilities_.copiesBoxes = architecture.copiesBoxes;

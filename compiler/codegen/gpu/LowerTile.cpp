@@ -4,6 +4,7 @@
 #include "compiler/codegen/gpu/Passes.h"
 #include "compiler/graph/IR/GraphDialect.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
@@ -47,6 +48,8 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       metadata.tensorMaps = lowering.resources().tensorMaps;
       metadata.isPersistent = lowering.resources().isPersistent;
       metadata.scratchBytes = metadata.vectorBytes = 0; // only CPU programs use them
+      if (permitsOf(kernel).value_or(NumericsPermissions()).approximate)
+        (*function)->setAttr(kApproximates, b.getUnitAttr());
       (*function)->setAttr(target::kMetadata, b.getStringAttr(metadata.toYaml()));
       kernel.erase();
     }

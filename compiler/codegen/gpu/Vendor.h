@@ -15,6 +15,9 @@ namespace tessera::gpu {
 /// The attribute of a lowered kernel with markKernel's `residentBlocks`.
 inline constexpr llvm::StringLiteral kResidentBlocks = "resident_blocks";
 
+/// Functions of f32 that GPUs have instructions for.
+enum class Approximation { Exp2, Log2, Inverse, Sqrt, InverseSqrt, Tanh };
+
 /// The coordinates that a thread can read.
 enum class Id { Thread, Block, GridSize };
 
@@ -122,9 +125,12 @@ public:
   virtual mlir::Value emitUniform(mlir::ImplicitLocOpBuilder &, mlir::Value value) const { return value; }
   /// Does LLVM have one instruction that rounds f32 to bf16?
   virtual bool roundsToBf16(const Architecture &) const { return false; }
-  /// Emits an f32 that differs from 1 / x by so little that a step of Newton's method gives the quotient
-  /// rounded to nearest, if 1 <= |x| < 2^100 or x is NaN. Returns null if there is no such instruction.
-  virtual mlir::Value emitNearInverse(mlir::ImplicitLocOpBuilder &, mlir::Value) const { return {}; }
+  /// Emits the vendor's approximation of a function of `x`, an f32, within the bounds of docs/numerics.md.
+  /// Returns null if there is no instruction, which only Tanh may lack.
+  virtual mlir::Value emitApproximation(mlir::ImplicitLocOpBuilder &, Approximation, mlir::Value x) const = 0;
+  /// Does a step of Newton's method after its Inverse give the quotient rounded to nearest, if
+  /// 1 <= |x| < 2^100 or x is NaN?
+  virtual bool refinesInverse() const { return false; }
   /// Emits the load of `count` (1, 2 or 4) matrices of 8 x 8 elements of 16 bits from shared memory, if the
   /// row of the architecture has it (loadsMatrices). Lane 8 * i + r has the address of row r of matrix i. Of
   /// each matrix lane l gets the elements 2 * (l mod 4) and the next one of row l / 4, or of column l / 4 if

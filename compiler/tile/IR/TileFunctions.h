@@ -17,4 +17,10 @@ inline bool isFunction(mlir::Operation *op) {
       PowOp>(op);
 }
 
+/// Can instructions of GPUs approximate it? They do so for f32, in which narrower floats are computed.
+inline bool hasApproximation(mlir::Operation *op) {
+  return mlir::isa<ExpOp, Exp2Op, LogOp, Log2Op, RsqrtOp, TanhOp, SigmoidOp, ErfOp>(op) &&
+         !mlir::getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+}
+
 } // namespace tessera::tile

@@ -2,6 +2,8 @@
 #include "compiler/tile/Transforms/ExpandCasts.h"
 #include "compiler/tile/Transforms/ExpandMathBuilder.h"
 #include "compiler/tile/Transforms/Passes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "numerics/functions/Approximate.h"
 #include "numerics/functions/Hyperbolic.h"
 #include "numerics/functions/Inverse.h"
 #include "numerics/functions/Pow.h"
@@ -62,9 +64,28 @@ Value integerPower(MathBuilder &m, Value x, Value n) {
   return m.select(m.icmp(IP::slt, n, 0), inverse, loop.getResult(0));
 }
 
+/// Returns what approximates a function of f32, or null. Quotients have the flag `arcp` if they are the
+/// program's (tile-relax-arithmetic).
+Value approximationOf(MathBuilder &m, Operation *op, Value x) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<ExpOp>([&](auto) { return functions::nearExp(m, x); })
+      .Case<Exp2Op>([&](auto) { return m.nearExp2(x); })
+      .Case<LogOp>([&](auto) { return functions::nearLog(m, x); })
+      .Case<Log2Op>([&](auto) { return m.nearLog2(x); })
+      .Case<RsqrtOp>([&](auto) { return m.nearRsqrt(x); })
+      .Case<TanhOp>([&](auto) { return m.nearTanh(x); })
+      .Case<SigmoidOp>([&](auto) { return functions::nearSigmoid(m, x); })
+      .Case<ErfOp>([&](auto) { return functions::nearErf(m, x); })
+      .Case<math::SqrtOp>([&](auto) { return m.nearSqrt(x); })
+      .Case<arith::DivFOp>([&](arith::DivFOp of) { return m.mul(x, m.nearInverse(of.getRhs())); })
+      .Default(Value());
+}
+
 /// Returns the sequence of a function, or null.
-Value functionOf(MathBuilder &m, Operation *op) {
+Value functionOf(MathBuilder &m, Operation *op, bool approximates) {
   Value x = widen(m, op->getOperand(0));
+  if (approximates && !m.isF64(x))
+    if (Value near = approximationOf(m, op, x)) return near;
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<ExpOp>([&](auto) { return functions::exp(m, x); })
       .Case<Exp2Op>([&](auto) { return functions::exp2(m, x); })
@@ -98,25 +119,33 @@ Value functionOf(MathBuilder &m, Operation *op) {
 }
 
 /// Returns the replacement of `op`, or null if it is kept.
-Value expand(Operation *op) {
+Value expand(Operation *op, bool approximates) {
   if (op->getNumResults() != 1 || isa<TensorType>(op->getResult(0).getType())) return {};
   OpBuilder b(op);
   MathBuilder m(b, op->getLoc(), op->getResult(0));
   if (auto power = dyn_cast<math::IPowIOp>(op)) return integerPower(m, power.getLhs(), power.getRhs());
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  if (!isFunction(op) && approximates && element.isF32()) return approximationOf(m, op, op->getOperand(0));
   if (!isFunction(op) || !(element.isF16() || element.isBF16() || element.isF32() || element.isF64()))
     return {};
-  return narrow(m, functionOf(m, op), element);
+  return narrow(m, functionOf(m, op, approximates), element);
 }
 
 struct ExpandMathPass : impl::TileExpandMathBase<ExpandMathPass> {
   void runOnOperation() final {
-    SmallVector<Operation *> candidates;
+    SmallVector<std::pair<Operation *, bool>> candidates;
     getOperation()->walk([&](Operation *op) {
-      if (isFunction(op) || isa<math::IPowIOp>(op)) candidates.push_back(op);
+      auto function = op->getParentOfType<FunctionOpInterface>();
+      const bool approximates = function && function->hasAttr(kApproximates);
+      auto quotient = dyn_cast<arith::DivFOp>(op);
+      const bool isArithmetic =
+          isa<math::SqrtOp>(op) ||
+          (quotient && bitEnumContainsAll(quotient.getFastmath(), arith::FastMathFlags::arcp));
+      if (isFunction(op) || isa<math::IPowIOp>(op) || (approximates && isArithmetic))
+        candidates.emplace_back(op, approximates);
     });
-    for (Operation *op : candidates)
-      if (Value replacement = expand(op)) {
+    for (auto [op, approximates] : candidates)
+      if (Value replacement = expand(op, approximates)) {
         op->getResult(0).replaceAllUsesWith(replacement);
         op->erase();
       }

@@ -58,6 +58,15 @@ public:
     quotient->setAttr(kIsInverse, b.getUnitAttr());
     return quotient;
   }
+  // Approximations by the target's instructions (kApproximates).
+  V nearExp2(V x) { return mlir::math::Exp2Op::create(b, loc, x, near()); }
+  V nearLog2(V x) { return mlir::math::Log2Op::create(b, loc, x, near()); }
+  V nearTanh(V x) { return mlir::math::TanhOp::create(b, loc, x, near()); }
+  V nearSqrt(V x) { return mlir::math::SqrtOp::create(b, loc, x, near()); }
+  V nearRsqrt(V x) { return mlir::math::RsqrtOp::create(b, loc, x, near()); }
+  V nearInverse(V x) { return mlir::arith::DivFOp::create(b, loc, fconst(1, x), x, near()); }
+  static mlir::arith::FastMathFlags near() { return mlir::arith::FastMathFlags::afn; }
+
   V neg(V x) { return mlir::arith::NegFOp::create(b, loc, x); }
   V abs(V x) { return mlir::math::AbsFOp::create(b, loc, x); }
   V sqrt(V x) { return mlir::math::SqrtOp::create(b, loc, x); }

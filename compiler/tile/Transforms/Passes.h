@@ -14,4 +14,9 @@ namespace tessera {
 /// target may leave out what it would do for other operands.
 inline constexpr llvm::StringLiteral kIsInverse = "is_inverse";
 
+/// An attribute of a function that a target lowers from a kernel: its profile permits `approximate`, and the
+/// target has instructions for it. tile-expand-math then makes operations with the flag `afn` of the math
+/// dialect (exp2, log2, rsqrt, sqrt, tanh) and of arith.divf (1 / x).
+inline constexpr llvm::StringLiteral kApproximates = "approximates";
+
 } // namespace tessera

@@ -70,10 +70,12 @@ def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::Kernel
   let description = [{
     A profile that permits `reassociation` gets fast-math flags on the program's additions, multiplications and
     divisions, `contract` among them where it permits `contraction`. One that permits `approximate` divides by a
-    broadcast value as a multiplication by its reciprocal. Where a permission has no effect, `fallbacks` says so.
+    broadcast value as a multiplication by its reciprocal; tile-expand-math approximates functions later, where the target
+    has instructions for it. Where a permission has no effect, `fallbacks` says so.
   }];
   let options = [
-    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">
+    Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
+    Option<"approximates", "approximates", "bool", "false", "has the target instructions that approximate functions?">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

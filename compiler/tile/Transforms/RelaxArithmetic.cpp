@@ -46,7 +46,8 @@ private:
     SmallVector<arith::DivFOp> divisions;
     getOperation()->walk([&](Operation *op) {
       if (auto divide = dyn_cast<arith::DivFOp>(op)) divisions.push_back(divide);
-      hasFunctions |= isFunction(op);
+      hasFunctions |= isFunction(op) && !(approximates && hasApproximation(op));
+      isRelaxed |= permits.approximate && approximates && hasApproximation(op);
       if (auto product = dyn_cast<MmaOp>(op))
         hasProducts |= getElementTypeOrSelf(product.getA().getType()).isF32();
       if (auto reduce = dyn_cast<ReduceOp>(op))

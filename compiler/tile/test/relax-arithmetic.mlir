@@ -1,8 +1,12 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic))' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic{backend=ptx approximates=true}))' | FileCheck --check-prefix=NEAR %s
 
 // What the program computes is marked; a division by a value that many elements share becomes a multiplication.
 // CHECK-LABEL: tile.kernel @fast
 // CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect on functions, which keep their error"]
+// NEAR-LABEL: tile.kernel @fast
+// NEAR-NOT: has no effect on functions
+// NEAR: tile.kernel @narrow
 tile.kernel @fast(%x: !tile.view<8x16xf32>, %s: f32) grid [] attributes {numerics = "fast", params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "16"], access = readwrite>,
     #tile.param<name = "s", kind = scalar, dtype = f32>]} {

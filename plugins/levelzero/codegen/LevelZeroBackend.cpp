@@ -46,6 +46,17 @@ constexpr Dpas kDpas[] = {
     {"dpas.8x8x32", "u8", "_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i"},
 };
 
+/// OpenCL's functions that a device may approximate as it likes. There is none for tanh.
+struct Native {
+  gpu::Approximation which;
+  StringLiteral name;
+};
+constexpr Native kNative[] = {{gpu::Approximation::Exp2, "_Z11native_exp2f"},
+                              {gpu::Approximation::Log2, "_Z11native_log2f"},
+                              {gpu::Approximation::Inverse, "_Z12native_recipf"},
+                              {gpu::Approximation::Sqrt, "_Z11native_sqrtf"},
+                              {gpu::Approximation::InverseSqrt, "_Z12native_rsqrtf"}};
+
 /// LLVM's transformations of loops (closed forms of sums, strength reduction) compute with integers of any
 /// width, which its SPIR-V generator widens to the next of SPIR-V's without masking them: an i5 becomes an
 /// i8. So they do not run; the driver optimises loops for its device. The generator's own level is None for
@@ -57,10 +68,11 @@ constexpr StringLiteral kPasses = "cgscc(inline),function(sroa<modify-cfg>,early
                                   "gvn,sccp,adce,simplifycfg,instcombine<no-verify-fixpoint>),globaldce";
 
 /// Shuffles are an extension, which LLVM emits only if this option of the process names it.
+constexpr StringLiteral kShuffleExtension = "SPV_INTEL_subgroups";
+bool hasShuffleExtension = false;
 void allowExtensions() {
   llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup("spirv-ext");
-  if (!option || option->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroups"))
-    llvm::report_fatal_error("LLVM has no SPV_INTEL_subgroups");
+  hasShuffleExtension = option && !option->addOccurrence(0, "spirv-ext", ("+" + kShuffleExtension).str());
 }
 
 constexpr auto initializeOnce =
@@ -71,7 +83,8 @@ constexpr auto initializeOnce =
 bool isBuiltin(std::string_view symbol) {
   const StringRef name(symbol);
   return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier, kShuffle}, name) ||
-         llvm::any_of(kDpas, [&](const Dpas &row) { return row.name == name; });
+         llvm::any_of(kDpas, [&](const Dpas &row) { return row.name == name; }) ||
+         llvm::any_of(kNative, [&](const Native &row) { return row.name == name; });
 }
 
 bool hasInteger(unsigned bits) { return llvm::is_contained({1U, 8U, 16U, 32U, 64U}, bits); }
@@ -145,6 +158,12 @@ public:
     callBuiltin(b, kBarrier, LLVM::LLVMVoidType::get(b.getContext()),
                 ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), kLocalAndGlobalFence)},
                 /*isConvergent=*/true);
+  }
+
+  Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
+    const auto row = llvm::find_if(kNative, [&](const Native &n) { return n.which == which; });
+    if (row == std::end(kNative)) return {};
+    return callBuiltin(b, row->name, b.getF32Type(), x, /*isConvergent=*/false).getResult();
   }
 
   bool hasShuffles() const override { return true; }
@@ -222,6 +241,11 @@ private:
 
   Expected<std::string> emit(ModuleOp module, llvm::CodeGenFileType type) const {
     initializeOnce();
+    if (!hasShuffleExtension)
+      return Error{"E_BACKEND",
+                   "this LLVM generates no SPIR-V with the extension " + kShuffleExtension.str() +
+                       ", by which lanes of levelzero exchange values",
+                   "build with LLVM 22"};
     static std::mutex mutex; // LLVM's state is shared by the process
     std::lock_guard lock(mutex);
     emit::LlvmTarget llvmTarget{triple().str(), "", "", nullptr, isBuiltin};

@@ -273,8 +273,27 @@ public:
   // cvt.rn.bf16.f32 came with asynchronous copies.
   bool roundsToBf16(const gpu::Architecture &target) const override { return target.copiesAsync; }
   /// ptxas makes rcp.rn.f32 of this and the step of Newton's method, after a test of the exponent.
-  Value emitNearInverse(ImplicitLocOpBuilder &b, Value x) const override {
-    return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
+  bool refinesInverse() const override { return true; }
+  Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
+    auto intrinsic = [&](StringRef name) {
+      return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name), ValueRange{x})
+          .getResult(0);
+    };
+    switch (which) {
+    case gpu::Approximation::Exp2:
+      return intrinsic("llvm.nvvm.ex2.approx.ftz");
+    case gpu::Approximation::Log2:
+      return intrinsic("llvm.nvvm.lg2.approx.ftz.f");
+    case gpu::Approximation::Inverse:
+      return NVVM::RcpApproxFtzF32Op::create(b, b.getF32Type(), x);
+    case gpu::Approximation::Sqrt:
+      return intrinsic("llvm.nvvm.sqrt.approx.ftz.f");
+    case gpu::Approximation::InverseSqrt:
+      return intrinsic("llvm.nvvm.rsqrt.approx.ftz.f");
+    case gpu::Approximation::Tanh: // tanh.approx.f32, of sm_75 and later
+      return LLVM::TanhOp::create(b, x, LLVM::FastmathFlags::afn);
+    }
+    llvm_unreachable("unknown approximation");
   }
 
   bool hasShuffles() const override { return true; }

@@ -101,6 +101,26 @@ public:
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
   }
 
+  Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
+    Type type = b.getF32Type();
+    switch (which) {
+    case gpu::Approximation::Exp2:
+      return ROCDL::ROCDLExp2::create(b, type, x);
+    case gpu::Approximation::Log2:
+      return ROCDL::ROCDLLog::create(b, type, x);
+    case gpu::Approximation::Inverse:
+      return ROCDL::ROCDLRcp::create(b, type, x);
+    case gpu::Approximation::Sqrt:
+      return ROCDL::ROCDLSqrt::create(b, type, x);
+    case gpu::Approximation::InverseSqrt:
+      return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.amdgcn.rsq"), ValueRange{x})
+          .getResult(0);
+    case gpu::Approximation::Tanh:
+      return {};
+    }
+    llvm_unreachable("unknown approximation");
+  }
+
   SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
                                  Value y, ValueRange c) const override {
     auto type = VectorType::get({int64_t(c.size())}, c.front().getType());

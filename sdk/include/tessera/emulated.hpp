@@ -20,6 +20,10 @@ namespace tessera {
 /// What `tsr_emu_coordinate` returns; those along y and z follow the one along x.
 enum class Coordinate : int32_t { Thread = 0, Block = 3, Grid = 6, BlockSize = 9, Lane = 12, Warp = 13 };
 
+/// The operand `which` of `tsr_emu_approximate`: instructions of the vendors that approximate a function of
+/// f32.
+enum class Approximated : int32_t { Exp2, Log2, Sqrt, InverseSqrt, Tanh };
+
 /// Bits of the operand `flags` of `tsr_emu_access`, `tsr_emu_atomic` and `tsr_emu_fence`. The address space
 /// is that of the pointer: 1 is global, 3 shared memory. kInBlock: the operation orders and is atomic to
 /// threads of its block only. The alignment that the operation promises is 1 << (flags >> 8).
