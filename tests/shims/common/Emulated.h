@@ -13,6 +13,7 @@ namespace tessera::shim {
 struct OwnKernel {
   std::string name;
   uint32_t block[3] = {0, 0, 0}; // 0: the image does not say
+  uint32_t subGroup = 0;         // lanes; 0: the same
   struct Parameter {
     uint64_t offset, bytes;
     bool isPointer;

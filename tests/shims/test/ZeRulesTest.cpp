@@ -218,6 +218,21 @@ TEST_F(ZeRules, ListsTakeKernelsAndDoNotBlock) {
   (void)newList(0, 1, 1); // synchronous
   broke("queue");
 }
+/// The shim reads them from the module that it is handed.
+TEST_F(ZeRules, SubGroupsAreThoseOfTheImage) {
+  for (const auto &[name, lanes] : {std::pair("tsr_kernel_axpy", 16u), std::pair("tsr_kernel_total", 0u)}) {
+    Handle kernel = load(name);
+    KernelProperties properties{{type::kKernelProperties, nullptr}};
+    EXPECT_EQ(api.kernelProperties(kernel, &properties), 0);
+    EXPECT_EQ(properties.subGroupSize, lanes) << name;
+    unload(kernel);
+  }
+  Handle kernel = load("tsr_kernel_axpy"), other = nullptr;
+  const KernelDescription dynamic{{type::kKernel, nullptr}, 0, "tsr_kernel_dynamic"};
+  EXPECT_NE(api.kernelCreate(module, &dynamic, &other), 0);
+  broke("sub-group");
+  unload(kernel);
+}
 TEST_F(ZeRules, CommandsHaveNoEventsOfTheirOwn) {
   EXPECT_NE(api.copy(list, block, host, 4, event, 0, nullptr), 0);
   broke("events");

@@ -21,7 +21,7 @@ enum Op : uint16_t {
   kFunctionParameter = 55,
   kVariable = 59
 };
-constexpr uint32_t kWorkgroup = 4, kLocalSize = 17;
+constexpr uint32_t kWorkgroup = 4, kLocalSize = 17, kSubgroupSize = 35;
 
 struct Type {
   uint64_t bytes = 0;
@@ -58,8 +58,10 @@ private:
       break;
     }
     case kExecutionMode:
-      if (w[1] == kLocalSize)
-        if (OwnKernel *kernel = kernelOf(w[0])) std::copy_n(&w[2], 3, kernel->block);
+      if (OwnKernel *kernel = kernelOf(w[0])) {
+        if (w[1] == kLocalSize) std::copy_n(&w[2], 3, kernel->block);
+        if (w[1] == kSubgroupSize) kernel->subGroup = w[2];
+      }
       break;
     case kTypeBool:
       types_[w[0]] = {1};

@@ -316,6 +316,12 @@ EXPORT zeKernelCreate(void *handle, const KernelDescription *description, void *
   if (!module || !isOfType(call, description, {0x1d})) return kInvalidHandle;
   const auto kernel = std::ranges::find(module->kernels, description->pKernelName, &OwnKernel::name);
   if (kernel == module->kernels.end()) return kInvalidKernelName;
+  if (const auto lanes = static_cast<uint32_t>(shimDevice().row.warpSize);
+      kernel->subGroup && kernel->subGroup != lanes) // it would run as another program
+    return machine().breach("sub-group", "kernel " + kernel->name + " has sub-groups of " +
+                                             std::to_string(kernel->subGroup) +
+                                             " lanes, its emulated image of " + std::to_string(lanes)),
+           kInvalidArgument;
   return *out = kernels.add(std::make_shared<Kernel>(Kernel{{module, *kernel, 0}, {}, {}, {}})), 0;
 }
 EXPORT zeKernelDestroy(void *handle) {
@@ -331,7 +337,7 @@ EXPORT zeKernelGetProperties(void *handle, KernelProperties *out) {
   const OwnKernel &own = kernel->function.kernel;
   out->numKernelArgs = static_cast<uint32_t>(own.parameters.size());
   std::copy_n(own.block, 3, out->requiredGroupSize);
-  out->requiredSubgroupSize = 16, out->maxSubgroupSize = 16;
+  out->requiredSubgroupSize = own.subGroup, out->maxSubgroupSize = 32;
   out->localMemSize = static_cast<uint32_t>(own.staticShared);
   return 0;
 }
