@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""executed.py TSR -o PAGE: writes what samples execute on emulated devices, counted by the emulator (docs/executed.md).
-Every result is compared with NumPy in double, and no product may be computed outside of matrix instructions where the device has them."""
+"""executed.py TSR --kept PAGE [--ptxas PTXAS] -o PAGE: writes what samples execute on emulated devices, counted by the emulator
+(docs/executed.md). Registers of NVIDIA's GPUs are those that ptxas reports; without it, what the kept page has. Every result is compared with NumPy in double, and no product may be computed outside of matrix instructions where the device has them."""
 import argparse
 import pathlib
 import re
@@ -23,12 +23,14 @@ LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instruction
 HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
+Instructions are those of the kernel's [metadata](bundles.md#products). Registers are those of a thread: what LLVM allocates for AMD's GPUs (vector registers, with those for
+sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
 tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.
 
-| sample | device | matrix instructions | multiply-adds in them | other | bytes copied asynchronously | matrices loaded | bank conflicts | barriers | stores | shared bytes |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | matrices loaded | bank conflicts | barriers | stores | shared bytes | registers |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -37,10 +39,10 @@ def bf16(x):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view("f4")
 
 
-def gemm(rng):
-    a, b, c = bf16(rng.normal(size=(100, 70))), bf16(rng.normal(size=(70, 90))), rng.normal(size=(100, 90)).astype("f4")
+def gemm(rng, m=100, n=90, k=70):
+    a, b, c = bf16(rng.normal(size=(m, k))), bf16(rng.normal(size=(k, n))), rng.normal(size=(m, n)).astype("f4")
     a8, b8, c8 = (x.astype("f8") for x in (a, b, c))
-    return {"A": a, "B": b, "C": c}, "C", a8 @ b8 + c8, 72 * 2.0**-24 * (abs(a8) @ abs(b8) + abs(c8))
+    return {"A": a, "B": b, "C": c}, "C", a8 @ b8 + c8, (k + 2) * 2.0**-24 * (abs(a8) @ abs(b8) + abs(c8))
 
 
 def attention(rng):
@@ -52,7 +54,11 @@ def attention(rng):
     return {"Q": q, "K": k, "V": v}, "O", (p @ v8)[None], 3 * 2.0**-8 * (p @ abs(v8))[None]
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("flash_attention", "flash_attention", attention, SOME))
+def aligned(rng):
+    return gemm(rng, 100, 88, 72)
+
+
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("flash_attention", "flash_attention", attention, SOME))
 
 
 def run(tsr, folder, *words):
@@ -62,7 +68,10 @@ def run(tsr, folder, *words):
     return done.stdout + done.stderr
 
 
-def row(tsr, folder, sample, kernel, make, device):
+PRODUCT = re.compile(r"^product +([^,]+),", re.MULTILINE)
+
+
+def row(tsr, folder, sample, kernel, make, device, registers):
     inputs, output, expected, bound = make(np.random.default_rng(7))
     for name, value in inputs.items():
         np.save(folder / f"{name}.npy", value)
@@ -81,20 +90,53 @@ def row(tsr, folder, sample, kernel, make, device):
         sys.exit(f"{sample} on {device}: {counts['products']} multiply-adds in matrix instructions")
     if sample == "gemm" and counts["products"] and counts["others"]:
         sys.exit(f"{sample} on {device}: {counts['others']} multiply-adds outside of matrix instructions")
-    dims = ("--dim", f"D={inputs['Q'].shape[2]}") if "Q" in inputs else ()
-    shared = re.search(r"smem_per_cta: (\d+)", run(tsr, folder, "compile", source, "--kernel", kernel, *dims, "--target", device, "--emit", "metadata"))
-    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "loads", "conflicts", "barriers", "stores")] + [int(shared[1])]
-    return f"| `{sample}` | `{device}` | " + " | ".join(f"{n:,}" for n in cells) + " |\n"
+    if make is aligned and (counts["boxes"] > 0) != (device in ("ptx:sm_90a", "ptx:sm_100a")):
+        sys.exit(f"{sample} on {device}: {counts['boxes']} boxes are copied")
+    instructions = list(dict.fromkeys(PRODUCT.findall(text)))
+    if sample == "gemm" and counts["products"]:
+        m, n, k = map(int, re.findall(r"\d+", instructions[0].split(".")[1]))
+        if counts["products"] != counts["instructions"] * m * n * k:
+            sys.exit(f"{sample} on {device}: {counts['instructions']} of {instructions} are no {counts['products']} multiply-adds")
+    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "loads", "conflicts", "barriers", "stores")]
+    cells.append(int(re.search(r"^memory +(\d+) bytes shared", text, re.MULTILINE)[1]))
+    title = f"| `{sample}`{', aligned' if make is aligned else ''} | `{device}` | "
+    return title + ", ".join(f"`{name}`" for name in instructions) + " | " + " | ".join(f"{n:,}" for n in cells) + f" | {registers(title, counts['boxes'] > 0)} |\n"
+
+
+def registers_of(tsr, folder, sample, kernel, device, copies_boxes, ptxas, kept):
+    """Of a thread of the variant that copies boxes or of the general one, as text; `kept` is that of the kept page."""
+    vendor, arch = device.split(":")
+    if vendor == "levelzero":
+        return ""
+    if vendor == "ptx" and not ptxas:
+        return kept
+    source = ROOT / "samples" / sample / f"{sample}.py"
+    dims = ("--dim", "D=64") if sample == "flash_attention" else ()
+    code = folder / "code"
+    run(tsr, folder, "compile", source, "--kernel", kernel, *dims, "--target", device, "--emit", "asm", "-o", code)
+    if vendor == "rocm":
+        return re.search(r"\.vgpr_count: +(\d+)", code.read_text())[1]
+    report = run(ptxas, folder, "-v", f"-arch={arch}", "-o", folder / "cubin", code)
+    return dict(re.findall(r"Compiling entry function '([\w$]+)'.*?Used (\d+) registers", report, re.DOTALL))[f"tsr_kernel_{kernel}" + "$tma" * copies_boxes]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tsr")
     parser.add_argument("-o", required=True, dest="page", type=pathlib.Path)
+    parser.add_argument("--kept", required=True, type=pathlib.Path)
+    parser.add_argument("--ptxas")
     options = parser.parse_args()
+    kept = {line.rsplit("|", 2)[0]: line.rsplit("|", 2)[1].strip() for line in options.kept.read_text().splitlines() if line.startswith("| `")}
+
+    def kept_of(title):
+        return next((cell for start, cell in kept.items() if start.startswith(title)), "")
+
     with tempfile.TemporaryDirectory() as folder:
-        rows = [row(options.tsr, pathlib.Path(folder), sample, kernel, make, device)
-                for sample, kernel, make, devices in SAMPLES for device in devices]
+        folder = pathlib.Path(folder)
+        rows = [row(options.tsr, folder, *what, device,
+                    lambda title, copies_boxes: registers_of(options.tsr, folder, *what[:2], device, copies_boxes, options.ptxas, kept_of(title)))
+                for *what, devices in SAMPLES for device in devices]
     options.page.write_text(HEAD + "".join(rows))
 
 
