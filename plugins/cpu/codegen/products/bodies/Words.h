@@ -93,11 +93,14 @@ private:
     if constexpr (TransposedA) {
       packRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, steps, rows, x_.rowsOfA, pitch(rows));
     } else {
+      // Rows without gaps are one line: many stores of short rows, which overlap, would wait for each other.
       // The last vector of a row may pass its end: the next row is stored after it.
-      for (int64_t r = 0; r < rows; ++r) {
+      const bool isOneLine = p_.strideA == steps && steps % Kind::kGroup == 0;
+      const int64_t lines = isOneLine ? 1 : rows, length = isOneLine ? rows * steps : steps;
+      for (int64_t r = 0; r < lines; ++r) {
         const In *from = x_.a + (r0 + r) * p_.strideA + k;
-        for (int64_t w = 0; w < words; w += kLanes<T>)
-          store(x_.rowsOfA + r * words + w, packer.along(line(from, w, steps)));
+        for (int64_t w = 0; w * Kind::kGroup < length; w += kLanes<T>)
+          store(x_.rowsOfA + r * words + w, packer.along(line(from, w, length)));
       }
     }
     left_ = packer;
