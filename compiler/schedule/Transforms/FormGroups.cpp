@@ -17,12 +17,11 @@
 // (@ts.op.specialize).
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/Transforms/CollapseAxes.h"
-#include "compiler/schedule/Transforms/MissingExpressions.h"
+#include "compiler/schedule/Transforms/EmitGroup.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/ProposeVariants.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/schedule/Transforms/Variants.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tessera {
@@ -68,7 +67,7 @@ public:
       op->moveBefore(body.getTerminator()); // before the groups that clone them
     for (Node &node : nodes_) {
       if (node.isGroup)
-        create(node);
+        emitGroup(b_, {node.space, node.ops, uniforms_}, function_, target_);
       else
         node.ops.front()->moveBefore(body.getTerminator());
     }
@@ -263,102 +262,7 @@ private:
     from.ops.clear(); // and no longer creates a group
   }
 
-  /// Returns the choice for the operation that a group begins with; "" if there is none.
-  static StringRef variantOf(const Node &node) {
-    auto decision = node.ops.front()->getAttrOfType<DictionaryAttr>(schedule::kDecision);
-    auto choice = decision ? decision.getAs<StringAttr>("choice") : StringAttr();
-    return choice ? choice.getValue() : StringRef();
-  }
-
-  static bool isLibraryCall(const Node &node) { return variantOf(node) == kBlas; }
-
-  static bool isConstant(Value v) {
-    return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>();
-  }
-
-  void create(Node &node) {
-    llvm::SmallSetVector<Value, 8> inputs;
-    llvm::SmallSetVector<Operation *, 8> own; // constants and uniform values, of which the group has copies
-    SmallVector<Value> outputs;
-    llvm::SmallPtrSet<Operation *, 8> inside(node.ops.begin(), node.ops.end());
-    auto need = [&](auto &&need, Value operand) -> void {
-      Operation *op = operand.getDefiningOp();
-      if (isConstant(operand)) {
-        own.insert(op);
-      } else if (op && uniforms_.contains(op)) {
-        for (Value inner : op->getOperands())
-          need(need, inner);
-        own.insert(op);
-      } else if (!op || !inside.contains(op)) {
-        inputs.insert(operand);
-      }
-    };
-    for (Operation *op : node.ops) {
-      for (Value operand : op->getOperands())
-        need(need, operand);
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !inside.contains(user); }))
-        outputs.push_back(op->getResult(0));
-    }
-    if (outputs.empty()) { // it has no users
-      for (Operation *op : llvm::reverse(node.ops))
-        op->erase();
-      return;
-    }
-    // Dims are passed to the kernel as scalars, so its tensors need not have them.
-    llvm::SmallDenseMap<Operation *, Value> dims;
-    for (Operation *op : own)
-      if (auto dim = dyn_cast<graph::DimOp>(op)) {
-        dims[op] = graph::DimOp::create(b_, op->getLoc(), b_.getI64Type(), dim.getExpression());
-        inputs.insert(dims[op]);
-      }
-    // So are extents of values that exist only in the group, and starts of slices and what is before a padded
-    // tensor if they are not expressions of the tensors' dims.
-    SmallVector<Attribute> extents, distances;
-    for (Operation *op : node.ops) {
-      SmallVector<Type> types(op->getOperandTypes());
-      llvm::append_range(types, op->getResultTypes());
-      for (Type type : types)
-        if (auto tensor = dyn_cast<graph::TensorType>(type))
-          llvm::append_range(extents, tensor.getDims().getValue());
-      auto slice = dyn_cast<graph::SliceOp>(op);
-      auto pad = dyn_cast<graph::PadOp>(op);
-      if (ArrayAttr of = slice ? slice.getStarts() : pad ? pad.getLow() : ArrayAttr())
-        llvm::append_range(distances, of.getValue());
-    }
-    for (tile::IndexExprAttr expr :
-         missingExpressions(inputs.getArrayRef(), ValueRange(outputs).getTypes(), extents, distances))
-      inputs.insert(graph::DimOp::create(b_, node.ops.front()->getLoc(), b_.getI64Type(), expr));
-    SmallVector<Location> opLocations =
-        llvm::map_to_vector(node.ops, [](Operation *op) { return op->getLoc(); });
-    Location loc = FusedLoc::get(b_.getContext(), opLocations);
-    auto group =
-        GroupOp::create(b_, loc, TypeRange(ValueRange(outputs)), node.space.kind(), inputs.getArrayRef(),
-                        chooseTile(node.space, function_, target_), IntegerAttr(), StringAttr(), ArrayAttr());
-    if (StringRef variant = variantOf(node); !variant.empty()) {
-      group.setVariant(variant);
-      group->setAttr(schedule::kDecision, node.ops.front()->getAttr(schedule::kDecision));
-      node.ops.front()->removeAttr(schedule::kDecision);
-      node.ops.front()->removeAttr(schedule::kChoice);
-    }
-    Block &body = group.getBody().emplaceBlock();
-    IRMapping map;
-    for (Value input : inputs)
-      map.map(input, body.addArgument(input.getType(), input.getLoc()));
-    OpBuilder inner = OpBuilder::atBlockEnd(&body);
-    for (Operation *op : own)
-      if (Value dim = dims.lookup(op))
-        map.map(op->getResult(0),
-                graph::BroadcastOp::create(inner, op->getLoc(), op->getResult(0).getType(), map.lookup(dim)));
-      else
-        inner.clone(*op, map);
-    for (Operation *op : node.ops)
-      inner.clone(*op, map);
-    YieldOp::create(inner, loc, llvm::map_to_vector(outputs, [&](Value v) { return map.lookup(v); }));
-    for (auto [old, value] : llvm::zip_equal(outputs, group.getResults()))
-      old.replaceAllUsesWith(value);
-    for (Operation *op : llvm::reverse(node.ops))
-      op->erase();
-  }
+  static bool isLibraryCall(const Node &node) { return chosenVariant(node.ops.front()) == kBlas; }
 
   graph::FuncOp function_;
   OpBuilder b_;
