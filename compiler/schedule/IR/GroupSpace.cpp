@@ -88,6 +88,7 @@ Refusal GroupSpace::add(Operation *op) {
     return std::nullopt;
   }
   holdsOnlySlices_ &= isa<graph::SliceOp>(op);
+  holdsOnlyValues_ &= isElementwiseOp(op) || isa<graph::SliceOp>(op);
   if (isUniform(op) && isa<Tensor>(op->getResult(0).getType())) {
     uniform_ = resultType(op);
     axes_[op->getResult(0)] = {};
@@ -130,16 +131,24 @@ Refusal GroupSpace::addFirst(Operation *op) {
   return std::nullopt;
 }
 
-/// Its space is the result's. The slices before it, of which it reads some, have axes of their own.
+bool GroupSpace::interleavesParts(graph::ConcatOp op) {
+  const int64_t last = op.getType().getRank() - 1;
+  return last > 0 && static_cast<int64_t>(op.getAxis()) == last &&
+         llvm::all_of(op->getOperands(), [&](Value v) { return cast<Tensor>(v.getType()).isOne(last); });
+}
+
+/// Its space is the result's. The slices before it, of which it reads some, have axes of their own. Parts
+/// that alternate have one shape, so that the group may compute them.
 Refusal GroupSpace::addConcat(graph::ConcatOp op) {
-  if (!holdsOnlySlices_) return "a concat is in a group of slices that it joins, and alone there";
+  const bool interleaves = interleavesParts(op);
+  const bool computesParts = interleaves && space_ && kind_ == GroupKind::Map && holdsOnlyValues_ &&
+                             space_.getDims() == cast<Tensor>(op->getOperand(0).getType()).getDims();
+  if (!holdsOnlySlices_ && !computesParts)
+    return "a concat is in a group of slices that it joins, and alone there";
   holdsOnlySlices_ = false;
   kind_ = GroupKind::Concat;
   space_ = op.getType();
-  const auto last = static_cast<uint64_t>(space_.getRank()) - 1;
-  interleaves_ = last > 0 && op.getAxis() == last && llvm::all_of(op->getOperands(), [&](Value v) {
-                   return cast<Tensor>(v.getType()).isOne(static_cast<int64_t>(last));
-                 });
+  interleaves_ = interleaves;
   axes_[op.getResult()] = identity(space_);
   return std::nullopt;
 }

@@ -46,6 +46,7 @@ public:
   /// Does it join tensors along a last axis of which each has one element? Then they alternate in memory, and
   /// a tile spans the axis before it.
   bool interleaves() const { return interleaves_; }
+  static bool interleavesParts(graph::ConcatOp op);
   /// Does the value change along the reduced axis?
   bool varies(mlir::Value v) const;
 
@@ -70,6 +71,7 @@ private:
   std::optional<int64_t> contiguous_; // the axis that the first transposed tensor has last
   bool transposes_ = false, interleaves_ = false, combines_ = false;
   bool holdsOnlySlices_ = true; // of inputs: a concat may join them
+  bool holdsOnlyValues_ = true; // elementwise operations and slices: a concat may interleave them
   llvm::DenseMap<mlir::Value, Axes> axes_;
 };
 

@@ -186,6 +186,17 @@ void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target
     return Tensor::get(group.getContext(), ArrayAttr::get(group.getContext(), merged),
                        tensor.getElementType());
   };
+  auto isValue = [](Operation &inside) {
+    return !isa<graph::SliceOp, graph::ConcatOp>(inside) && !inside.hasTrait<OpTrait::ConstantLike>();
+  };
+  for (Operation &inside : old.without_terminator()) {
+    if (!isValue(inside)) continue;
+    if (isa<graph::BroadcastOp, graph::IotaOp>(inside) || !flat(inside.getResult(0).getType())) return;
+    for (Type type : inside.getOperandTypes())
+      if (auto tensor = dyn_cast<Tensor>(type);
+          tensor && tensor.getDims() != cast<Tensor>(inside.getResult(0).getType()).getDims())
+        return;
+  }
   llvm::SmallDenseMap<Operation *, FlatSlice> slices;
   for (auto slice : old.getOps<graph::SliceOp>()) {
     std::optional<FlatSlice> merged = flatten(slice, axis);
@@ -196,13 +207,16 @@ void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target
   if (!result || !llvm::all_of(op.getInputs(), [&](Value v) { return bool(flat(v.getType())); })) return;
   for (BlockArgument arg : old.getArguments())
     if (isa<Tensor>(arg.getType()) && !flat(arg.getType())) return;
-  // The group's tensors are the operands; scalars that are extents of the old shapes are not needed.
+  // Scalars that no operation reads are extents of the old shapes, which are not needed.
+  auto isRead = [](BlockArgument arg) { return isa<Tensor>(arg.getType()) || !arg.use_empty(); };
   OpBuilder b(group);
   SmallVector<Value> inputs;
-  for (BlockArgument arg : old.getArguments())
-    if (isa<Tensor>(arg.getType()))
-      inputs.push_back(
-          reshaped(b, group.getLoc(), group.getInputs()[arg.getArgNumber()], flat(arg.getType())));
+  for (BlockArgument arg : old.getArguments()) {
+    if (!isRead(arg)) continue;
+    Value input = group.getInputs()[arg.getArgNumber()];
+    inputs.push_back(isa<Tensor>(arg.getType()) ? reshaped(b, group.getLoc(), input, flat(arg.getType()))
+                                                : input);
+  }
   SmallVector<Attribute> starts, extents;
   for (auto slice : old.getOps<graph::SliceOp>())
     llvm::append_range(starts, slices[slice].starts);
@@ -218,9 +232,16 @@ void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target
   IRMapping map;
   size_t next = 0;
   for (BlockArgument arg : old.getArguments())
-    if (isa<Tensor>(arg.getType())) map.map(arg, body.getArgument(next++));
+    if (isRead(arg)) map.map(arg, body.getArgument(next++));
   OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  for (auto slice : old.getOps<graph::SliceOp>()) {
+  for (Operation &inside : old.without_terminator()) {
+    if (isa<graph::ConcatOp>(inside)) continue;
+    auto slice = dyn_cast<graph::SliceOp>(inside);
+    if (!slice) {
+      Operation *copy = inner.clone(inside, map);
+      if (isValue(inside)) copy->getResult(0).setType(flat(inside.getResult(0).getType()));
+      continue;
+    }
     const FlatSlice &merged = slices[slice];
     auto steps = slice.getSteps() ? inner.getDenseI64ArrayAttr(merged.steps) : DenseI64ArrayAttr();
     map.map(slice.getResult(),
@@ -234,7 +255,8 @@ void collapseConcat(GroupOp group, graph::FuncOp function, const codegen::Target
   YieldOp::create(inner, group.getLoc(), copy.getResult());
   GroupSpace space;
   for (Operation &inside : body.without_terminator())
-    if (space.add(&inside)) llvm_unreachable("a concat joins slices with any axes");
+    if (!inside.hasTrait<OpTrait::ConstantLike>() && space.add(&inside))
+      llvm_unreachable("a concat joins slices with any axes, and values of one shape");
   collapsed.setTile(chooseTile(space, function, target));
   b.setInsertionPointAfter(collapsed);
   group.getResult(0).replaceAllUsesWith(

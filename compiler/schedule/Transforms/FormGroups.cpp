@@ -206,8 +206,27 @@ private:
     });
   }
 
+  /// Does nothing but this concat, and what leads to it, read the groups of its operands? It is its group's
+  /// only result.
+  bool areForOnly(graph::ConcatOp op) const {
+    llvm::SmallDenseSet<size_t> own;
+    for (Value operand : op->getOperands())
+      if (auto it = nodeOf_.find(operand); it != nodeOf_.end()) own.insert(it->second);
+    return llvm::all_of(own, [&](size_t node) {
+      return llvm::all_of(nodes_[node].ops, [&](Operation *inside) {
+        return llvm::all_of(inside->getUsers(), [&](Operation *user) {
+          if (user == op.getOperation()) return true;
+          if (user->getNumResults() == 0) return false;
+          auto it = nodeOf_.find(user->getResult(0));
+          return it != nodeOf_.end() && own.contains(it->second);
+        });
+      });
+    });
+  }
+
   bool join(Operation *op) {
-    if (isa<graph::ConcatOp>(op)) return false; // it begins a group, whose only result it is
+    auto concat = dyn_cast<graph::ConcatOp>(op);
+    if (concat && !(GroupSpace::interleavesParts(concat) && areForOnly(concat))) return false;
     std::optional<size_t> latest;
     for (Value operand : op->getOperands()) {
       if (Operation *original = waitingOp(operand)) operand = original->getOperand(0);
@@ -215,6 +234,10 @@ private:
         latest = std::max(latest.value_or(0), it->second);
     }
     if (!latest) return false;
+    if (concat) // only groups of the parts' extents are merged
+      for (Value operand : op->getOperands())
+        if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && it->second != *latest)
+          merge(it->second, *latest);
     Node &node = nodes_[*latest];
     if (!node.isGroup || isLibraryCall(node) || node.ops.size() >= kMaxOperations) return false;
     if (node.space.kind() == GroupKind::Matmul && isForReductions(op)) return false;

@@ -153,7 +153,7 @@ void GroupProgram::buildConcat() {
   if (space_.interleaves()) {
     GroupBuilder::Values tiles;
     for (OpOperand &operand : op->getOpOperands())
-      tiles.push_back(b_.expandDims(part(operand), 1));
+      tiles.push_back(b_.expandDims(b_.broadcast(value(operand), {tileExtent(columns_)}), 1));
     GroupBuilder::Starts starts;
     std::vector<int64_t> extents;
     for (int64_t axis = 0; axis < rank; ++axis) {

@@ -234,7 +234,8 @@ TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axe
     TypedValue at = isFixed ? b_.integer(0) : start(axis);
     if (offsets) {
       TypedValue offset = expression(cast<tile::IndexExprAttr>(offsets[d]));
-      at = beginsAfter ? b_.sub(at, offset) : b_.add(at, offset);
+      const bool isZero = isFixed || !starts_[static_cast<size_t>(axis)];
+      at = beginsAfter ? b_.sub(at, offset) : isZero ? offset : b_.add(at, offset);
     }
     starts.push_back(at);
     bool spans = !isFixed && isTileAxis(axis);

@@ -264,6 +264,34 @@ graph.func @roll(%x: !mn) -> !mn {
   graph.return %2 : !mn
 }
 
+// Columns that alternate in memory are computed where they are joined, and the axes before theirs are one.
+// CHECK-LABEL: graph.func @alternating
+// CHECK: schedule.group concat({{.*}}) attributes {{.*}} : (!graph.tensor<["M*N", 1], f32>, f32) ->
+// CHECK: graph.unary exp
+// CHECK: graph.binary mul
+// CHECK: graph.concat {{.*}} axis 1 : ({{.*}}) -> !graph.tensor<["M*N", 2], f32>
+// CHECK-NOT: schedule.group
+// CHECK: graph.return
+graph.func @alternating(%x: !graph.tensor<["M", "N", 1], f32>, %s: f32) -> !graph.tensor<["M", "N", 2], f32> {
+  %0 = graph.unary exp %x : (!graph.tensor<["M", "N", 1], f32>) -> !graph.tensor<["M", "N", 1], f32>
+  %1 = graph.binary mul %x, %s : (!graph.tensor<["M", "N", 1], f32>, f32) -> !graph.tensor<["M", "N", 1], f32>
+  %2 = graph.concat %0, %1 axis 2 : (!graph.tensor<["M", "N", 1], f32>, !graph.tensor<["M", "N", 1], f32>) -> !graph.tensor<["M", "N", 2], f32>
+  graph.return %2 : !graph.tensor<["M", "N", 2], f32>
+}
+
+// A column that something else reads has a group of its own.
+// CHECK-LABEL: graph.func @alternatingAndKept
+// CHECK: schedule.group map
+// CHECK: graph.unary exp
+// CHECK: schedule.group concat
+// CHECK-NOT: graph.unary
+// CHECK: graph.concat
+graph.func @alternatingAndKept(%x: !graph.tensor<["M", 1], f32>) -> (!graph.tensor<["M", 2], f32>, !graph.tensor<["M", 1], f32>) {
+  %0 = graph.unary exp %x : (!graph.tensor<["M", 1], f32>) -> !graph.tensor<["M", 1], f32>
+  %1 = graph.concat %x, %0 axis 1 : (!graph.tensor<["M", 1], f32>, !graph.tensor<["M", 1], f32>) -> !graph.tensor<["M", 2], f32>
+  graph.return %1, %0 : !graph.tensor<["M", 2], f32>, !graph.tensor<["M", 1], f32>
+}
+
 // A slice with a step along the joined axis keeps the axes after it apart.
 // CHECK-LABEL: graph.func @mirrored
 // CHECK: schedule.group concat
