@@ -3,6 +3,7 @@ sciences.py: signals, graphs, finance)."""
 import numpy as np
 from pictures import images
 from sciences import sciences
+from selections import selections
 
 ROWS = [{"M": m, "N": n} for m, n in ((9, 70), (1000, 768), (100003, 17))]
 
@@ -278,3 +279,4 @@ def programs():
     yield from networks()
     yield from methods()
     yield from sciences()
+    yield from selections()
