@@ -34,11 +34,13 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   codegen::TileRequest request{group.kind(), rank, extent(rows), extent(columns)};
   request.transposes = group.transposes();
   if (group.productType()) request.product = dtypeOfMemory(group.productType());
-  if (group.interleaves()) { // all of the tensors' tiles together are as large as another group's
+  if (group.interleaves()) {
+    // The tensors' tiles, what is computed from them and the joined tile are kept in scratch, which should
+    // fit the first cache: together they are a fourth of another group's tile.
     SmallVector<int64_t> tile = target.proposeTile({GroupKind::Map, 1, 1, request.columns});
     const auto joined = cast<IntegerAttr>(space.getDims().getValue().back()).getInt();
     const auto parts = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(joined)));
-    return {1, std::max<int64_t>(tile.back() / parts, 16)};
+    return {1, std::max<int64_t>(tile.back() / (4 * parts), 16)};
   }
   if (auto walked = group.reducedAxis()) {
     request.reducesOuterAxis = *walked != space.getRank() - 1;
