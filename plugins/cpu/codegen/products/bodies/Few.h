@@ -145,7 +145,22 @@ private:
   T *sums_; // of one column after the other
 };
 
-template <class T, bool TransposedB, class In = T, class Widen = AsTheyAre<T>> class Dot {
+/// How a dot multiplies: vectors of both operands as T, lane by lane.
+template <class T, class Widen> struct InLanes {
+  using Line = Vector<T>;
+  static constexpr int64_t kSteps = kLanes<T>, kLeastDepth = 0; // of k, in a vector and in all
+  /// Integers have no order, and words are faster from five rows or columns on.
+  static constexpr int64_t kFew = __is_same(T, int32_t) ? 4 : 8;
+  static bool isFew(int64_t count, int64_t) { return count <= kFew; }
+  static Line all(const auto *from) { return Widen::all(from); }
+  static Line first(const auto *from, int64_t count) { return Widen::first(from, count); }
+  static Line few(Line line) { return line; }
+  static Vector<T> multiplyAdd(Line few, Line many, Vector<T> sum) {
+    return product::multiplyAdd(few, many, sum);
+  }
+};
+
+template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTheyAre<T>>> class Dot {
   /// A B of floats that is not transposed is copied transposed, if it has so few columns that register blocks
   /// would leave half of their lanes empty, and so many rows and steps of k that the copy and the sums of
   /// lanes take little of the time.
@@ -154,13 +169,12 @@ template <class T, bool TransposedB, class In = T, class Widen = AsTheyAre<T>> c
   static constexpr int64_t kCopyBytes = kPanelBytes + kRowsOfABytes;
 
 public:
-  /// Of integers, which have no order, words are faster from five rows or columns on.
-  static constexpr int64_t kFew = __is_same(T, int32_t) ? 4 : 8;
   static constexpr int64_t kAtOnce = 4; // of the few, whose sums are in registers
 
   /// Is a product of these extents computed as dots? A is not transposed.
   static bool takes(const Problem &p) {
-    if (TransposedB) return p.rows <= kFew || p.columns <= kFew;
+    if (p.depth < Terms::kLeastDepth) return false;
+    if (TransposedB) return Terms::isFew(p.rows, p.depth) || Terms::isFew(p.columns, p.depth);
     return isLine(p) || copies(p);
   }
 
@@ -183,7 +197,7 @@ public:
         T *to = x_.c ? x_.c + r0 * p.strideC + c0 : x_.results;
         const int64_t stride = x_.c ? p.strideC : p.blockColumns;
         const In *a = x_.a + r0 * p.strideA, *b = columnsOfB + c0 * strideOfColumns_;
-        if (p.rows <= kFew)
+        if (Terms::isFew(p.rows, p.depth))
           block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
         else
           block(Side{b, strideOfColumns_, columns, 1}, Side{a, p.strideA, rows, stride}, to);
@@ -248,24 +262,31 @@ private:
 
   template <int Few, int Many> void dots(const Side &few, const Side &many, int64_t j, T *to) {
     constexpr int lanes = kLanes<T>;
-    const int64_t depth = x_.p.depth, whole = depth / lanes * lanes;
-    Vector<T> sums[Few][Many] = {};
+    constexpr bool hasExcess =
+        requires(typename Terms::Line line, Vector<T> sum) { Terms::excess(line, sum); };
+    const int64_t depth = x_.p.depth, whole = depth / Terms::kSteps * Terms::kSteps;
+    Vector<T> sums[Few][Many] = {}, excess[hasExcess ? Many : 1] = {};
     const In *lines[Many];
     for (int m = 0; m < Many; ++m)
       lines[m] = many.data + (j + m) * many.stride;
-    auto step = [&](auto read, int64_t k) {
-      Vector<T> line[Many];
-      for (int m = 0; m < Many; ++m)
+    auto step = [&](auto read, int64_t k) __attribute__((always_inline)) {
+      typename Terms::Line line[Many];
+      for (int m = 0; m < Many; ++m) {
         line[m] = read(lines[m] + k);
+        if constexpr (hasExcess) excess[m] = Terms::excess(line[m], excess[m]);
+      }
       for (int f = 0; f < Few; ++f) {
-        const Vector<T> x = read(few.data + f * few.stride + k);
+        const auto x = Terms::few(read(few.data + f * few.stride + k));
         for (int m = 0; m < Many; ++m)
-          sums[f][m] = multiplyAdd(x, line[m], sums[f][m]);
+          sums[f][m] = Terms::multiplyAdd(x, line[m], sums[f][m]);
       }
     };
-    for (int64_t k = 0; k < whole; k += lanes)
-      step([](const In *from) { return Widen::all(from); }, k);
-    if (whole < depth) step([&](const In *from) { return Widen::first(from, depth - whole); }, whole);
+    for (int64_t k = 0; k < whole; k += Terms::kSteps)
+      step([](const In *from) { return Terms::all(from); }, k);
+    if (whole < depth) step([&](const In *from) { return Terms::first(from, depth - whole); }, whole);
+    for (int m = 0; hasExcess && m < Many; ++m)
+      for (int f = 0; f < Few; ++f)
+        sums[f][m] -= excess[m];
     constexpr int count = Few * Many, vectors = (count + lanes - 1) / lanes;
     T folded[vectors * lanes];
     for (int v = 0; v < vectors; ++v) {

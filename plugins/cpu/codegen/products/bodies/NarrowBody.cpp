@@ -24,7 +24,15 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (begin >= end) return; // extents may be 0
   Context<T, Kind::In> x(*p, scratch);
   auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
-  using Dots = Dot<T, TESSERA_B, Kind::In, Kind::Widen>;
+  const bool isDone = [&]<class K>() {
+    if constexpr (requires { typename K::Dots; }) {
+      using Own = Dot<T, TESSERA_B, typename K::In, typename K::Dots>;
+      if (TESSERA_A == n && Own::takes(*p)) return runWith(Own(x)), true;
+    }
+    return false;
+  }.template operator()<Kind>();
+  if (isDone) return;
+  using Dots = Dot<T, TESSERA_B, Kind::In, InLanes<T, Kind::Widen>>;
   if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
   using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;

@@ -168,6 +168,25 @@ struct I8Quads {
   };
   using Left = Packer<0x80808080>;
   using Right = Packer<0>;
+  /// Dots of both operands where they are. The few are a + 128, and sums have an excess of 128 times those of
+  /// the many.
+  struct Dots {
+    using Line = __m512i;
+    static constexpr int64_t kSteps = 64, kLeastDepth = kSteps;
+    /// Words of a deep product take longer to pack than to multiply.
+    static bool isFew(int64_t count, int64_t depth) { return count <= (depth >= 4 * kSteps ? 8 : 4); }
+    static Line all(const In *from) { return loadAs<Line>(from); }
+    static Line first(const In *from, int64_t count) {
+      return __builtin_bit_cast(Line, loadFirst<Vector<In>>(from, count));
+    }
+    static Line few(Line line) { return line ^ _mm512_set1_epi8(-128); }
+    static Vector<T> multiplyAdd(Line few, Line many, Vector<T> sum) {
+      return __builtin_bit_cast(Vector<T>, _mm512_dpbusd_epi32(__builtin_bit_cast(__m512i, sum), few, many));
+    }
+    static Vector<T> excess(Line many, Vector<T> sum) {
+      return multiplyAdd(_mm512_set1_epi8(-128), many, sum);
+    }
+  };
   /// Adds a vector of words to the sums of its columns.
   static Vector<T> addColumns(Vector<T> sums, Vector<T> words) {
     const auto ones = _mm512_set1_epi8(1);
