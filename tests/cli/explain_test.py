@@ -37,7 +37,7 @@ ELSEWHERE = {
     "E_CODEGEN_PLUGIN": "compiler/codegen/test/PluginTargetTest.cpp",
     "E_DIM_VALUE": "compiler/frontend/test/CasesTest.cpp",
     "E_EMU_ALIGNMENT": "tests/emulation/PlantedTest.cpp",
-    "E_EMU_ALLOCATION": "tests/emulation/MutantTest.cpp",
+    "E_EMU_ALLOCATION": "tests/emulation/WarpgroupMutantTest.cpp",
     "E_EMU_BOUNDS": "tests/emulation/PlantedTest.cpp",
     "E_EMU_DEADLOCK": "tests/emulation/PlantedTest.cpp",
     "E_EMU_DIVERGENCE": "tests/emulation/PlantedTest.cpp",
