@@ -319,12 +319,15 @@ def attentions():
                                f"return ts.op.flash_attention(q, k, v, causal={causal})",
                                lambda q, k, v, c=causal: g.attention(q, k, v, c), sizes)
     # Few queries, rows longer than a tile of keys, and one element past a vector.
-    few = [{"B": 2, "S": s, "T": t} for s, t in ((1, 65), (2, 1), (3, 67), (4, 130), (5, 64), (6, 3), (7, 129), (4, 0))]
+    few = [{"B": 2, "S": s, "T": t} for s, t in ((1, 65), (2, 1), (3, 67), (4, 130), (5, 64), (6, 3), (7, 129), (8, 66), (4, 0))]
     for d in (128, 129):
         wide = {"q": (("B", "S", d), "f32"), "k": (("B", "T", d), "f32"), "v": (("B", "T", d), "f32")}
         for causal in (False, True):
             yield function(f"graph/attention/few/{'causal' if causal else 'full'}/{d}", wide,
                            f"return ts.op.flash_attention(q, k, v, causal={causal})", lambda q, k, v, c=causal: g.attention(q, k, v, c), few)
+    for dtype in ("bf16", "f16"):
+        narrow = {"q": (("B", "S", 64), dtype), "k": (("B", "T", 64), dtype), "v": (("B", "T", 64), dtype)}
+        yield function(f"graph/attention/few/full/{dtype}", narrow, "return ts.op.flash_attention(q, k, v)", g.attention, few)
     plain = {"q": (("S", 32), "f32"), "k": (("T", 32), "f32"), "v": (("T", 32), "f32")}
     yield function("graph/attention/matrix", plain, "return ts.op.flash_attention(q, k, v, scale=0.5)",
                    lambda q, k, v: g.attention(q, k, v, scale=0.5), [{"S": 1, "T": 1}, {"S": 33, "T": 65}, {"S": 5, "T": 9}])

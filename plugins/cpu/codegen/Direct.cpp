@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -27,7 +28,7 @@ using target::inMemoryElement;
 namespace {
 
 /// Up to this many rows or columns of a tile, a chain is faster than the packed product.
-constexpr int64_t kFewRows = 6, kFewColumns = 64;
+constexpr int64_t kFewRows = 8, kFewColumns = 64;
 /// Up to this many rows or columns, a product is computed as dots.
 constexpr int64_t kFewDots = 8;
 /// A block: several results along one axis, which hide the latency of their additions, and vectors along the
@@ -139,6 +140,12 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
                                           llvm::function_ref<LogicalResult()> otherwise) {
   Vec<Operation *> waiting; // the operations that fill the scratch of an operand
   bool failedBefore = false;
+  auto inScratch = [&](Value operand) {
+    Place p = place(operand);
+    Factor factor{p.data, constant(p.shape[1]), constant(1), p.element, {}, {}};
+    if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end()) factor.ends = filled->second;
+    return factor;
+  };
   auto factorOf = [&](Value operand) {
     Operation *from = operand.getDefiningOp();
     if (from && deferred_.erase(from)) {
@@ -148,10 +155,7 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
       }
       failedBefore |= failed(lowerOp(from));
     }
-    Place p = place(operand);
-    Factor factor{p.data, constant(p.shape[1]), constant(1), p.element, {}, {}};
-    if (auto filled = partlyRead_.find(operand); filled != partlyRead_.end()) factor.ends = filled->second;
-    return factor;
+    return inScratch(operand);
   };
   auto less = [&](Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); };
   auto isFew = [&](Value n, int64_t few) {
@@ -219,15 +223,26 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
     bool isSure = branch(isTall, [&] { func::CallOp::create(b_, columnsFunction(a, b, c), arguments); });
     if (isSure) return success();
   }
-  if (canMask(b.element) && getConstantIntValue(b.columnStride) == 1) {
+  auto fill = [&] {
+    for (Operation *from : waiting)
+      if (failed(lowerOp(from))) return failure();
+    return success();
+  };
+  auto chain = [&](Value condition) {
     Vec<Value> arguments = {a.data, a.rowStride, a.columnStride, b.data, b.rowStride,
                             c.data, rows,        columns,        depth};
-    bool isSure = branch(either(isFew(rows, kFewRows), isFew(columns, kFewColumns)),
-                         [&] { func::CallOp::create(b_, chainFunction(a, b, c), arguments); });
-    if (isSure) return success();
+    return branch(condition, [&] { func::CallOp::create(b_, chainFunction(a, b, c), arguments); });
+  };
+  if (canMask(b.element)) {
+    if (getConstantIntValue(b.columnStride) == 1 &&
+        chain(either(isFew(rows, kFewRows), isFew(columns, kFewColumns))))
+      return success();
+    return failed(fill()) ? failure() : otherwise();
   }
-  for (Operation *from : waiting)
-    if (failed(lowerOp(from))) return failure();
+  // Narrow elements are converted in scratch once, rather than for each block of rows.
+  if (failed(fill())) return failure();
+  a = inScratch(op.getA()), b = inScratch(op.getB());
+  if (canMask(b.element) && chain(isFew(rows, kFewRows))) return success();
   return otherwise();
 }
 
@@ -340,7 +355,12 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
   // With 32 registers a block spans whole cache lines of B and keeps both multipliers busy.
   if (vectorBytes_ == 64 && c.shape[1] >= kWideVectors * lanes) {
     Value wide = roundDown(columns, kWideVectors * lanes);
-    Value isTall = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, rows, constant(kBlock));
+    // the blocks that repeat fewer rows: eight rows are two blocks of four
+    auto computed = [&](int64_t height) {
+      return roundDown(arith::AddIOp::create(b_, rows, constant(height - 1)), height);
+    };
+    Value isTall =
+        arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, computed(kWideRows), computed(kBlock));
     auto choice = scf::IfOp::create(b_, TypeRange(), isTall, true);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&choice.getThenRegion().front());
@@ -431,6 +451,10 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
     Value isLong = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, depth, constant(kDepthAhead));
     Value ahead = arith::SelectOp::create(b_, isLong, constant(kDepthAhead),
                                           times(y.columnStride, constant(kColumnsAhead)));
+    // Sums of a row are stored together where no term is left to add and the row is contiguous.
+    Value isPlain =
+        arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, whole, depth),
+                              arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[8], constant(1)));
     // A last block that lacks rows or columns repeats the last one.
     auto block = [&](Value row, Value column, int64_t height, int64_t width) {
       Vec<Value> ofA, ofB, places, sums;
@@ -465,9 +489,25 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
       };
       sums.assign(height * width, none);
       along(zero, whole, lanes);
-      sums = foldTogether(sums, add);
-      for (auto [sum, place] : llvm::zip(sums, places))
-        sum = add(load(c.element, place, 0), sum);
+      const Vec<Value> folded = foldTogether(sums, add);
+      const int64_t each = cast<VectorType>(folded[0].getType()).getDimSize(0), part = std::min(each, width);
+      Value isInside =
+          arith::CmpIOp::create(b_, arith::CmpIPredicate::sle, plus(column, constant(width)), columns);
+      auto choice = scf::IfOp::create(b_, TypeRange(), arith::AndIOp::create(b_, isInside, isPlain), true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(&choice.getThenRegion().front());
+      Vec<Value> lines;
+      for (int64_t i = 0; i < height * width; i += part) {
+        Vec<int64_t> of(part);
+        std::iota(of.begin(), of.end(), i % each);
+        Value sum = vector::ShuffleOp::create(b_, folded[i / each], folded[i / each], of);
+        lines.push_back(add(load(c.element, places[i], part), sum));
+      }
+      for (auto [i, line] : llvm::enumerate(lines))
+        store(c.element, line, places[i * part]);
+      b_.setInsertionPointToStart(&choice.getElseRegion().front());
+      for (auto [i, place] : llvm::enumerate(places))
+        sums[i] = add(load(c.element, place, 0), lane(folded[i / each], static_cast<int64_t>(i) % each));
       along(whole, depth, 0);
       for (auto [sum, place] : llvm::zip(sums, places))
         store(c.element, sum, place);
@@ -482,9 +522,15 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
       upTo(wide, columns, kBlock, [&](Value column) { block(row, column, 1, kBlock); });
     });
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
-    upTo(zero, rows, 2, [&](Value row) {
-      upTo(zero, columns, kBlock, [&](Value column) { block(row, column, 2, kBlock); });
-    });
+    auto blocks = [&](Value from, Value end, int64_t height) {
+      upTo(from, end, height, [&](Value row) {
+        upTo(zero, columns, kBlock, [&](Value column) { block(row, column, height, kBlock); });
+      });
+    };
+    // Blocks of four rows where they repeat at most one.
+    Value tall = vectorBytes_ == 64 ? roundDown(plus(rows, constant(1)), kBlock) : zero;
+    if (vectorBytes_ == 64) blocks(zero, tall, kBlock);
+    blocks(tall, rows, 2);
   });
 }
 

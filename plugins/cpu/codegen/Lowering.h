@@ -128,9 +128,9 @@ private:
   /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
   Value foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
-  /// Folds each of `vectors`, which are a power of two, as foldLanes does; one operation combines halves of
-  /// two.
-  Vec<Value> foldTogether(Vec<Value> vectors, llvm::function_ref<Value(Value, Value)> combine);
+  /// Folds each of `vectors`, which are a power of two, as foldLanes does, and returns the results in order
+  /// in vectors of at most as many lanes. One operation, which must be commutative, combines halves of two.
+  Vec<Value> foldTogether(mlir::ArrayRef<Value> vectors, llvm::function_ref<Value(Value, Value)> combine);
   /// Returns the part of a reduction's operand that is not its neutral element.
   Part partOf(Value input, tile::ReduceKind, bool isUnsigned);
   /// One vector of results of a reduction, or a single result, and the part of the axis that they cover.

@@ -24,30 +24,32 @@ Value KernelLowering::foldLanes(Value vector, llvm::function_ref<Value(Value, Va
   return lane(vector, 0);
 }
 
-SmallVector<Value> KernelLowering::foldTogether(Vec<Value> vectors,
+SmallVector<Value> KernelLowering::foldTogether(ArrayRef<Value> vectors,
                                                 llvm::function_ref<Value(Value, Value)> combine) {
-  const size_t count = vectors.size();
-  int64_t parts = 1; // results that a vector holds, each in adjacent lanes
-  for (int64_t lanes = cast<VectorType>(vectors[0].getType()).getDimSize(0); lanes > 1; lanes /= 2) {
-    const size_t joined = vectors.size() > 1 ? 2 : 1;
-    Vec<int64_t> low, high;
-    for (int64_t part = 0; part < static_cast<int64_t>(joined) * parts; ++part)
-      for (int64_t i = 0; i < lanes / 2; ++i) {
-        low.push_back(part * lanes + i);
-        high.push_back(part * lanes + lanes / 2 + i);
-      }
-    Vec<Value> next;
-    for (size_t i = 0; i < vectors.size(); i += joined) {
-      Value x = vectors[i], y = vectors[i + joined - 1];
-      next.push_back(
-          combine(vector::ShuffleOp::create(b_, x, y, low), vector::ShuffleOp::create(b_, x, y, high)));
-    }
-    vectors = std::move(next);
-    parts *= static_cast<int64_t>(joined);
-  }
+  const auto width = cast<VectorType>(vectors[0].getType()).getDimSize(0);
+  const size_t most = std::min<size_t>(vectors.size(), static_cast<size_t>(width));
   Vec<Value> results;
-  for (size_t i = 0; i < count; ++i)
-    results.push_back(lane(vectors[i / parts], static_cast<int64_t>(i) % parts));
+  for (; !vectors.empty(); vectors = vectors.drop_front(most)) {
+    Vec<Value> left(vectors.take_front(most));
+    for (int64_t lanes = width; lanes > 1; lanes /= 2) { // of a result
+      const bool isJoined = left.size() > 1;
+      Vec<int64_t> kept, moved; // lanes that stay where they are, and those that come to them
+      for (int64_t at = 0, half = lanes / 2; at < cast<VectorType>(left[0].getType()).getDimSize(0); ++at) {
+        const bool isLow = at % lanes < half;
+        if (!isJoined && !isLow) continue;
+        kept.push_back(isLow ? at : width + at);
+        moved.push_back(isLow ? at + half : width + at - half);
+      }
+      const size_t pairs = isJoined ? left.size() / 2 : 1;
+      for (size_t i = 0; i < pairs; ++i) {
+        Value x = left[i], y = left[isJoined ? i + pairs : i];
+        left[i] =
+            combine(vector::ShuffleOp::create(b_, x, y, kept), vector::ShuffleOp::create(b_, x, y, moved));
+      }
+      left.truncate(pairs);
+    }
+    results.push_back(left[0]);
+  }
   return results;
 }
 

@@ -26,7 +26,7 @@
 // CHECK: scf.if
 // CHECK: call @mma.dot.f32.f32(
 // CHECK: } else {
-// CHECK: arith.cmpi sle, %{{.*}}, %c6
+// CHECK: arith.cmpi sle, %{{.*}}, %c8
 // CHECK: arith.cmpi sle, %{{.*}}, %c64
 // CHECK: scf.if
 // CHECK: call @mma.chain.f32.f32.64(
