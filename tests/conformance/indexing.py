@@ -249,7 +249,7 @@ def subscripts():
                 continue
             yield subscript(f"{name}/{dtype}", x | params, text, sizes + none, make)
     x = {"x": (("B", "M", "N"), "f32")}
-    for name, params, text, make in (("three", i | j, "x[i, j, i]", by(i="B", j="B")), ("apart", i | j, "x[j, :, i]", by(i="N", j="B")), ("number", i, "x[:, 0, i]", by(i="N")),
+    for name, params, text, make in (("three", i | j, "x[i, j, i]", by(i="B", j="B")), ("apart", i | j, "x[j, :, i]", by(i="N", j="B")), ("number", i, "x[:, 0, i]", by(i="N")), ("number-and-rest", i, "x[:, 0, ..., i]", by(i="N")),
                                      ("number-apart", i, "x[0, :, i]", by(i="N")), ("last", i, "x[..., i, -1]", by(i="M")), ("new-axis", i, "x[:, None, i]", by(i="M")),
                                      ("new-axis-after", i, "x[i, :, None]", by(i="B")), ("new-axis-between", i, "x[i, None, i]", by(i="B")), ("part", i, "x[i, :-1, 1:]", by(i="B")),
                                      ("computed", i, "x[:, i // 2 + 0 * i] * 2.0", by(i="M")), ("position", {}, "x[:, :, ts.arange(N) - 1]", by()),

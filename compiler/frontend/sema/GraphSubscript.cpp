@@ -38,9 +38,10 @@ bool isNeverNegative(const GraphState &g, int node) {
   }
 }
 
-/// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts.
+/// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts. A `...` is a
+/// slice of each dim that it stands for; of no dims it still separates the indices around it.
 struct Entry {
-  enum Kind : uint8_t { NewAxis, Slice, Number, Indices };
+  enum Kind : uint8_t { NewAxis, Slice, Number, Indices, NoDims };
   Kind kind;
   Range loc;
   DimExpr extent = DimExpr(1); // of a NewAxis, Slice or Number
@@ -48,6 +49,8 @@ struct Entry {
   int64_t step = 1;            // of a Slice
   Value indices = {};          // of Indices: i64, counted from the beginning of the dim
   bool makesAxis() const { return kind == NewAxis || kind == Slice; }
+  bool hasDim() const { return kind != NewAxis && kind != NoDims; }
+  bool isIndex() const { return kind == Number || kind == Indices; }
 };
 
 class Subscript {
@@ -93,6 +96,7 @@ private:
       if ((*item)->kind == ast::Expr::None) {
         entries_.push_back({Entry::NewAxis, (*item)->loc});
       } else if (isLeading(**item)) {
+        if (named == dims_.size()) entries_.push_back({Entry::NoDims, (*item)->loc});
         addWhole(dims_.size() - named);
       } else {
         extent_ = dims_[dim++];
@@ -121,7 +125,9 @@ private:
     if (index.kind == Value::Tuple)
       return refuse(Code::E_INDEX, item.loc,
                     "an index is an integer, a slice or a tensor of integers, found " + describe(index),
-                    "stack the elements: ts.stack([x[2], x[0]])");
+                    e_.items.size() == 2
+                        ? "stack the elements: ts.stack([x[2], x[0]])"
+                        : "give the indices as a tensor of integers, a parameter for instance");
     const bool isKnown = index.isConstInt() || (index.expr && ctx_.graphDimOf(*index.expr));
     if (index.isGraph() || (index.isIntScalar() && !isKnown)) return readIndices(std::move(index), item.loc);
     std::optional<DimExpr> at = fromEnd(ctx_.graphDimOf(index, item.loc, "an index"), item.loc);
@@ -189,7 +195,8 @@ private:
       count = apply("max", *count, DimExpr(0));
       if (!count) return refuse(Code::E_SLICE, item.loc, "these bounds are too long expressions");
     }
-    const std::string text = lo->text() + ":" + hi->text() + (step == 1 ? "" : ":" + std::to_string(step));
+    const std::string text = (item.items[0] ? lo->text() : "") + ":" + (item.items[1] ? hi->text() : "") +
+                             (step == 1 ? "" : ":" + std::to_string(step));
     if (!require({*below, *reach, *above}, Code::E_SLICE, text, item.loc)) return false;
     entries_.push_back({Entry::Slice, item.loc, *count, *lo, step});
     return true;
@@ -201,7 +208,7 @@ private:
     std::vector<int64_t> steps;
     for (const Entry &entry : entries_) {
       if (entry.makesAxis()) kept.push_back(entry.extent);
-      if (entry.kind == Entry::NewAxis) continue;
+      if (!entry.hasDim()) continue;
       box.push_back(entry.extent);
       starts.push_back(entry.start.text());
       steps.push_back(entry.step);
@@ -216,18 +223,20 @@ private:
   }
 
   /// As in NumPy, tensors of indices and numbers broadcast to one shape. Its axes are where the first of them
-  /// is; they are the first axes if a slice or a new axis separates two of them.
+  /// is; they are the first axes if a slice, `...` or a new axis separates two of them.
   Value gathered() {
     std::vector<const Value *> tensors;
     for (const Entry &entry : entries_)
       if (entry.kind == Entry::Indices) tensors.push_back(&entry.indices);
     const std::optional<Dims> shape = ctx_.graphBroadcast(tensors, e_.loc);
     if (!shape) return Value::error();
+    const auto isIndex = [](const Entry &entry) { return entry.isIndex(); };
     const auto makesAxis = [](const Entry &entry) { return entry.makesAxis(); };
-    const auto first = std::ranges::find_if_not(entries_, makesAxis);
-    const auto last = std::find_if_not(entries_.rbegin(), entries_.rend(), makesAxis).base();
-    const bool isSeparated = std::any_of(first, last, makesAxis);
-    const size_t at = isSeparated ? 0 : static_cast<size_t>(first - entries_.begin());
+    const auto first = std::ranges::find_if(entries_, isIndex);
+    const auto last = std::find_if(entries_.rbegin(), entries_.rend(), isIndex).base();
+    const bool isSeparated = !std::all_of(first, last, isIndex);
+    const auto at =
+        isSeparated ? size_t{0} : static_cast<size_t>(std::count_if(entries_.begin(), first, makesAxis));
 
     Dims dims;
     for (const Entry &entry : entries_)
@@ -241,7 +250,7 @@ private:
     for (const Entry &entry : entries_) {
       const size_t axis = made < at ? made : made + shape->size();
       made += entry.makesAxis();
-      if (entry.kind == Entry::NewAxis) continue;
+      if (!entry.hasDim()) continue;
       const DimExpr &extent = dims_[dim++];
       const bool isWhole = entry.kind == Entry::Slice && entry.step == 1 && entry.extent == extent;
       along.push_back(isWhole ? static_cast<int64_t>(axis) : -1);
