@@ -23,6 +23,10 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   const bool isPaired = bool(op.getB().getDefiningOp<tile::PairRowsOp>());
   if ((!isPaired && c.element != tile::tileType(op.getB()).getElementType()) || vectorBytes_ < 64)
     return op.emitOpError() << "with tile.strided is not implemented for this target (TSR_UNIMPLEMENTED)";
+  const bool fresh = target::isZeroTile(op.getAcc());
+  if (isPaired && !fresh)
+    return op.emitOpError() << "of tile.pair_rows is not implemented for an accumulator other than zeros "
+                               "(TSR_UNIMPLEMENTED)";
   auto less = [&](Value x, Value y) { return b_.createOrFold<arith::MinSIOp>(x, y); };
   auto inScratch = [&](Value operand) {
     Place p = place(operand);
@@ -34,6 +38,7 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   std::optional<Factor> a;
   if (Operation *from = op.getA().getDefiningOp(); from && deferred_.erase(from)) {
     a = readInPlace(op.getA());
+    if (a && isPaired && (a->cast || !a->element.isBF16())) a.reset(); // the function reads bf16
     if (!a && failed(lowerOp(from))) return failure();
   }
   if (!a) a = inScratch(op.getA());
@@ -53,7 +58,6 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   if (!b.ends.empty()) columns = less(columns, b.ends[1]), depth = less(depth, b.ends[0]);
 
   // An accumulator of zeros needs to be in memory only where the product does not write it.
-  const bool fresh = target::isZeroTile(op.getAcc());
   if (fresh) {
     Value isPart = arith::OrIOp::create(
         b_, b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, rows, constant(c.shape[0])),

@@ -25,18 +25,18 @@ public:
     return false;
   }
 
-  /// Waits to be called for at most `time`; not at all on a core that is shared, or if there is no seat.
-  std::optional<Work> wait(std::chrono::nanoseconds time) {
+  /// Waits to be called for at most `time` and while `mayStay()` returns true; not at all on a core that is
+  /// shared, or if there is no seat.
+  template <class Predicate> std::optional<Work> wait(std::chrono::nanoseconds time, Predicate mayStay) {
     for (Seat &seat : seats_) {
       auto state = State::IsFree;
       if (!seat.state.compare_exchange_strong(state, State::Waits, std::memory_order_relaxed)) continue;
       waiting_.fetch_add(1, std::memory_order_relaxed);
       const auto isCalled = [&] { return seat.state.load(std::memory_order_acquire) == State::IsCalled; };
-      bool was = spinUntil(isCalled, time);
+      spinUntil([&] { return isCalled() || !mayStay(); }, time);
       waiting_.fetch_sub(1, std::memory_order_relaxed);
       state = State::Waits;
-      if (!was && seat.state.compare_exchange_strong(state, State::IsFree, std::memory_order_relaxed))
-        return {};
+      if (seat.state.compare_exchange_strong(state, State::IsFree, std::memory_order_relaxed)) return {};
       while (!isCalled()) // the caller has begun
         spinPause();
       std::optional<Work> work(std::move(seat.work));

@@ -133,12 +133,12 @@ struct Job {
   std::atomic<int> workers{1}; // threads that ran a chunk, the caller among them
   Gate finished;
   Clock::time_point called; // when the helpers were
-  bool wereAwake = false;
+  bool wereAwake = false, isInLoop = false;
 
   /// For the programs from `first` on, in at most `most` chunks, for `threads` threads. `areAwake`: whether
-  /// the helpers that are about to be called still look for work.
+  /// the helpers that are about to be called still look for work; `inLoop`: whether they should afterwards.
   void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t first, int64_t count, int threads,
-               int64_t most, bool areAwake) {
+               int64_t most, bool areAwake, bool inLoop) {
     entry = kernel.entry;
     values = launchValues;
     scratchBytes = kernel.scratchBytes;
@@ -154,6 +154,7 @@ struct Job {
     workers.store(1, std::memory_order_relaxed);
     called = Clock::now();
     wereAwake = areAwake;
+    isInLoop = inLoop;
     chunksLeft.store(chunks, std::memory_order_release);
   }
 
@@ -179,9 +180,9 @@ struct Job {
     WakeTime::measured(wereAwake, elapsedPs(called, Clock::now()));
     DefaultFloats floats;
     if (!isLate) work(self);
-    const bool isLoop = wereAwake;
+    const bool stays = isInLoop;
     helpers.fetch_sub(1, std::memory_order_release);
-    return isLoop;
+    return stays;
   }
 
   /// Claims and runs chunks until none is left.
@@ -216,11 +217,16 @@ Standby<Call> &standby() {
   return *shared;
 }
 
+/// Calls that wait for a thread of oneTBB to wake. A helper that stays would keep the only one from them.
+std::atomic<int> waking{0};
+
 /// What a thread of oneTBB does when it is woken.
 void helpAndStay(Call call) {
+  waking.fetch_sub(1, std::memory_order_relaxed);
   while (call.job->help(call.self)) {
     call.job.reset();
-    std::optional<Call> next = standby().wait(WakeTime::kAwake);
+    std::optional<Call> next =
+        standby().wait(WakeTime::kAwake, [] { return waking.load(std::memory_order_relaxed) == 0; });
     if (!next) return;
     call = std::move(*next);
   }
@@ -232,26 +238,31 @@ Launcher::Launcher() : job_(std::make_shared<Job>()) {}
 Launcher::~Launcher() = default;
 
 /// Runs the programs [first, first + count) on this thread and `helpers` others; `expectedPs`: how long one
-/// thread would take. Returns false when a thread had no memory.
+/// thread would take; `isAwaited`: whether more launches are expected soon. Returns false when a thread had
+/// no memory.
 bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int64_t count, int helpers,
-                     double expectedPs) {
+                     double expectedPs, bool isAwaited) {
   if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still uses the last launch
     job_ = std::make_shared<Job>();
   Job &job = *job_;
+  const bool areAwake = areHelpersAwake(Clock::now());
   job.prepare(kernel, values, first, count, helpers + 1,
-              static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)),
-              areHelpersAwake(Clock::now()));
+              static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)), areAwake,
+              areAwake || isAwaited);
   {
     const SignalMask mask; // this may be a thread of the program, and workers inherit its signal mask
     try {
       for (int i = 1; i <= helpers; ++i) {
         job.helpers.fetch_add(1, std::memory_order_relaxed);
         Call call{job_, static_cast<size_t>(i)};
-        if (!standby().call(call)) arena().enqueue([call] { helpAndStay(call); });
+        if (standby().call(call)) continue;
+        waking.fetch_add(1, std::memory_order_relaxed);
+        arena().enqueue([call] { helpAndStay(call); });
       }
     } catch (const std::exception &) {
-      // No memory or no thread for a helper: this thread does the remaining work. The count stays raised, so
-      // that the job is not reused.
+      // No memory or no thread for a helper: this thread does the remaining work. The job's count stays
+      // raised, so that it is not reused.
+      waking.fetch_sub(1, std::memory_order_relaxed);
     }
   }
   job.work(0);
@@ -318,7 +329,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
     lastEnd_ = Clock::now();
     if (wouldShare) lastUnshared_ = lastEnd_;
   } else {
-    ok = share(kernel, values, done, programs - done, helpers, rest);
+    ok = share(kernel, values, done, programs - done, helpers, rest, wouldShare);
     // Helpers that came too late count for nothing, or the time of one thread would be overestimated.
     threads = job_->workers.load(std::memory_order_relaxed);
     lastShared_ = lastEnd_ = Clock::now();

@@ -24,7 +24,8 @@ public:
   Clock::time_point lastEnd() const { return lastEnd_; }
 
 private:
-  bool share(Kernel &, const uint64_t *values, int64_t first, int64_t count, int helpers, double expectedPs);
+  bool share(Kernel &, const uint64_t *values, int64_t first, int64_t count, int helpers, double expectedPs,
+             bool isAwaited);
   static bool wasRecent(Clock::time_point end, Clock::time_point now);
   bool areHelpersAwake(Clock::time_point now) const;
   int helpersNow(double ps, int most, Clock::time_point now, bool &wouldShare) const;
