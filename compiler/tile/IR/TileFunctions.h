@@ -1,6 +1,7 @@
 // The elementary functions among the operations of the tile dialect.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 #define GET_OP_CLASSES
@@ -19,7 +20,7 @@ inline bool isFunction(mlir::Operation *op) {
 
 /// Can instructions of GPUs approximate it? They do so for f32, in which narrower floats are computed.
 inline bool hasApproximation(mlir::Operation *op) {
-  return mlir::isa<ExpOp, Exp2Op, LogOp, Log2Op, RsqrtOp, TanhOp, SigmoidOp, ErfOp>(op) &&
+  return mlir::isa<ExpOp, Exp2Op, LogOp, Log2Op, RsqrtOp, TanhOp, SigmoidOp, ErfOp, mlir::math::SqrtOp>(op) &&
          !mlir::getElementTypeOrSelf(op->getResult(0).getType()).isF64();
 }
 

@@ -69,3 +69,17 @@ tile.kernel @standard(%x: !tile.view<8xf32>, %s: f32) grid [] attributes {params
   tile.store %m, %x[%c0] extents [8] : tensor<8xf32>, !tile.view<8xf32>
   tile.return
 }
+
+// GPUs approximate a square root, too, so that the profile has an effect.
+// CHECK-LABEL: tile.kernel @root
+// CHECK-SAME: has no effect: no float is added
+// NEAR-LABEL: tile.kernel @root
+// NEAR-NOT: has no effect
+tile.kernel @root(%x: !tile.view<8x16xf32>) grid [] attributes {numerics = "fast", params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["8", "16"], access = readwrite>]} {
+  %c0 = arith.constant 0 : index
+  %t = tile.load %x[%c0, %c0] extents [8, 16] : !tile.view<8x16xf32> -> tensor<8x16xf32>
+  %r = math.sqrt %t : tensor<8x16xf32>
+  tile.store %r, %x[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}
