@@ -221,14 +221,13 @@ Standby<Call> &standby() {
 std::atomic<int> waking{0};
 
 /// What a thread of oneTBB does when it is woken.
-void helpAndStay(Call call) {
+void helpAndStay(Job &first, size_t self) {
   waking.fetch_sub(1, std::memory_order_relaxed);
-  while (call.job->help(call.self)) {
-    call.job.reset();
-    std::optional<Call> next =
+  bool stays = first.help(self);
+  while (stays) {
+    const std::optional<Call> next =
         standby().wait(WakeTime::kAwake, [] { return waking.load(std::memory_order_relaxed) == 0; });
-    if (!next) return;
-    call = std::move(*next);
+    stays = next && next->job->help(next->self);
   }
 }
 
@@ -257,7 +256,7 @@ bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int6
         Call call{job_, static_cast<size_t>(i)};
         if (standby().call(call)) continue;
         waking.fetch_add(1, std::memory_order_relaxed);
-        arena().enqueue([call] { helpAndStay(call); });
+        arena().enqueue([job = job_, i] { helpAndStay(*job, static_cast<size_t>(i)); });
       }
     } catch (const std::exception &) {
       // No memory or no thread for a helper: this thread does the remaining work. The job's count stays
