@@ -11,6 +11,7 @@ using namespace mlir;
 namespace tessera::gpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
+  if (!op.getFragment()) return op.emitOpError("has no fragment: run tile-vectorize first");
   if (const auto row = op.getFragment()->getRow())
     return row->hasTensorMemory() ? lowerTensorProduct(op, *row)
            : row->readsShared()   ? lowerWarpgroupProduct(op, *row)

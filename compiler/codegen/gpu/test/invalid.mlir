@@ -56,3 +56,16 @@ tile.kernel @large(%x: !tile.view<64xf32>) grid [] attributes {threads = 2048 : 
     #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["64"], access = read>]} {
   tile.return
 }
+
+// -----
+
+tile.kernel @raw(%a: !tile.view<8x8xf32>) grid [] attributes {params = [
+    #tile.param<name = "a", kind = tensor, dtype = f32, dims = ["8", "8"], access = readwrite>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %t = tile.load %a[%c0, %c0] extents [8, 8] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  // expected-error @+1 {{has no fragment: run tile-vectorize first}}
+  %p = tile.mma %t, %t, %zero : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+  tile.store %p, %a[%c0, %c0] extents [8, 8] : tensor<8x8xf32>, !tile.view<8x8xf32>
+  tile.return
+}
