@@ -187,7 +187,8 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   if (!op.getLower().empty())
     condition = both(condition, boundsFull(op.getLower(), op.getUpper(), constants(type.getShape())));
   if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
-  Operation *computed = op.getValue().getDefiningOp(); // here
+  // The operation whose results are computed here, some registers at a time; null: they are there already.
+  Operation *computed = op.getValue().getDefiningOp();
   if (!computed || !isDeferred(computed)) computed = nullptr;
   if (computed)
     condition = both(both(condition, insideCondition(computed)), beginDeferredLoads(computed->getOperands()));

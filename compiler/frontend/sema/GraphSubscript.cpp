@@ -39,7 +39,7 @@ bool isNeverNegative(const GraphState &g, int node) {
 }
 
 /// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts. A `...` is a
-/// slice of each dim that it stands for; of no dims it still separates the indices around it.
+/// slice of each dim that is not indexed. Where no dim is left it is NoDims, which still separates indices.
 struct Entry {
   enum Kind : uint8_t { NewAxis, Slice, Number, Indices, NoDims };
   Kind kind;
