@@ -36,6 +36,17 @@ const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
   return parsed[0].value.get();
 }
 
+/// The hint for an atomic of `C[m:m+32]`: its tensor and index are two arguments.
+static std::string placeHint(const ast::Expr *first, const LanguageFunction &f,
+                             const ops::Signature &signature) {
+  if (!first || first->kind != ast::Expr::Subscript || signature.size() < 2) return {};
+  if (signature[0].name != "tensor" || signature[1].name != "index") return {};
+  const std::string name(f.name);
+  return "the tensor and its index are two arguments: " + name + "(C, i, value), or " + name +
+         "(C, (rows[:, None], columns[None, :]), value); for a slice m:m+32 the index is m + "
+         "ts.tile.arange(32)";
+}
+
 /// Returns the arguments as they are written: "(start, stop=None)".
 static std::string shownArguments(const ops::Signature &signature) {
   std::string out;
@@ -93,9 +104,11 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   }
   for (size_t i = 0; i < signature.size(); ++i)
     if (!isGiven[i]) {
-      if (!signature[i].optional())
+      if (!signature[i].optional()) {
+        const std::string hint = placeHint(given ? call.items[first].get() : nullptr, f, signature);
         return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'",
-                      usage);
+                      hint.empty() ? usage : hint);
+      }
       if (const ast::Expr *value = defaultOf(signature[i])) out.push_back({i, value, call.loc});
     }
   return true;

@@ -82,6 +82,8 @@ TEST(Diagnostics, HintsNameTheLikelySlip) {
               HasSubstr("hint: H appears only in the product B*H"));
   EXPECT_THAT(compile(kernelWith("A[0, 0] = ts.tile.max(A[0, 1], 3.0)")).text(),
               HasSubstr("hint: the larger of two values is ts.tile.maximum(a, b)"));
+  EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A[0:4, 0:4], 1.0)")).text(),
+              HasSubstr("hint: the tensor and its index are two arguments: atomic_add(C, i, value)"));
   EXPECT_THAT(compile("import tessera as ts\n@ts.kernel.autotune(space=dict(B=[]))\ndef k(x: "
                       "ts.Tensor[\"n\", ts.f32]):\n    x[0] = 1.0\n")
                   .text(),
