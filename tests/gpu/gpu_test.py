@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 TARGETS = ("ptx:sm_80", "ptx:sm_90", "ptx:sm_90a", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100", "levelzero:pvc")
 # Their code differs little from that of the targets above.
-MORE_TARGETS = ("ptx:sm_75", "ptx:sm_86", "ptx:sm_89", "ptx:sm_100a", "ptx:sm_120", "levelzero:acm-g10")
+MORE_TARGETS = ("ptx:sm_75", "ptx:sm_86", "ptx:sm_89", "ptx:sm_100a", "ptx:sm_120", "levelzero:acm-g10", "levelzero:generic")
 # Dims that a sample's kernel wants to know at compile time.
 DIMS = {"cholesky": {"N": 48}, "fft": {"N": 256}, "flash_attention": {"D": 64}, "gpt2_block": {"K": 64}, "lstm": {"H": 64},
         "paged_decode": {"G": 4, "T": 16, "D": 64}, "transformer": {"K": 64}}

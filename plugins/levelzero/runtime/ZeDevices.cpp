@@ -2,17 +2,23 @@
 #include "plugins/levelzero/runtime/ZeDriver.h"
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <tessera/gpu_capabilities.hpp>
 
 namespace tessera::levelzero {
 
-const GpuArchitecture *architectureFor(uint32_t deviceId) {
-  // Data Center GPU Max (Intel's list of PCI ids, "Ponte Vecchio").
+const GpuArchitecture &architectureFor(uint32_t deviceId) {
+  // Intel's lists of PCI ids. Data Center GPU Max ("Ponte Vecchio"):
   constexpr uint32_t kPonteVecchio[] = {0x0b69, 0x0b6e, 0x0bd4, 0x0bd5, 0x0bd6, 0x0bd7, 0x0bd8,
                                         0x0bd9, 0x0bda, 0x0bdb, 0x0be0, 0x0be1, 0x0be5};
-  return std::ranges::find(kPonteVecchio, deviceId) == std::end(kPonteVecchio)
-             ? nullptr
-             : std::ranges::find(kArchitectures, "pvc", &GpuArchitecture::name);
+  // Arc A and Data Center GPU Flex ("Alchemist"). G10, G11 and G12 differ in the number of their units.
+  constexpr uint32_t kAlchemist[] = {
+      0x5690, 0x5691, 0x5692, 0x56a0, 0x56a1, 0x56a2, 0x56be, 0x56bf, 0x56c0, 0x56c2,                 // G10
+      0x5693, 0x5694, 0x5695, 0x56a5, 0x56a6, 0x56b0, 0x56b1, 0x56ba, 0x56bb, 0x56bc, 0x56bd, 0x56c1, // G11
+      0x5696, 0x5697, 0x56a3, 0x56a4, 0x56b2, 0x56b3};                                                // G12
+  auto isOneOf = [deviceId](const auto &ids) { return std::ranges::find(ids, deviceId) != std::end(ids); };
+  const char *name = isOneOf(kPonteVecchio) ? "pvc" : isOneOf(kAlchemist) ? "acm-g10" : "generic";
+  return *std::ranges::find(kArchitectures, name, &GpuArchitecture::name);
 }
 
 Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &out) {
@@ -55,7 +61,9 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   char id[16];
   std::snprintf(id, sizeof id, "0x%04x", p.deviceId);
   std::string arch = std::string("device-") + id;
-  if (const GpuArchitecture *found = architectureFor(p.deviceId)) row = *found, arch = found->name;
+  const GpuArchitecture &known = architectureFor(p.deviceId);
+  const std::span lanes(compute.subGroupSizes, std::min(compute.subGroupSizeCount, 8u));
+  if (std::ranges::find(lanes, known.warpSize) != lanes.end()) row = known, arch = known.name;
   row.maxShared = compute.sharedBytes;
   out.number = static_cast<int>(devices_.size());
   out.info.name = p.name;

@@ -14,8 +14,9 @@
 
 namespace tessera::levelzero {
 
-/// Returns the architecture to compile for, by the device's PCI id; null if nothing is compiled for it.
-const GpuArchitecture *architectureFor(uint32_t deviceId);
+/// Returns the architecture to compile for, by the device's PCI id: `generic` if no other one is the
+/// device's.
+const GpuArchitecture &architectureFor(uint32_t deviceId);
 
 /// Returns end - begin of a device's clock that has `bits` bits; the two are less than half its period apart.
 int64_t ticksBetween(uint64_t begin, uint64_t end, uint32_t bits);

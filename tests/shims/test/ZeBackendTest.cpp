@@ -42,13 +42,35 @@ TEST(ZeDevices, OneThatAnswersNothingIsLeftOut) {
   EXPECT_EQ(backend.deviceInfo(0, why)->name, "Shim 0bd5 #1");
 }
 
-TEST(ZeDevices, OneWithoutCompiledCodeHasItsPciId) {
-  shimOf().configure("arch=acm");
+/// The arch and the capabilities of the shim's device with these options.
+template <int I> std::pair<std::string, std::string> found(const char *options) {
+  shimOf().configure(options);
   std::string why;
-  GpuBackend<OtherDriver<1>> backend;
-  ASSERT_EQ(backend.deviceCount(), 1);
-  EXPECT_EQ(backend.deviceInfo(0, why)->arch, "levelzero:device-0x56a0");
-  EXPECT_THAT(backend.deviceInfo(0, why)->capabilities, HasSubstr("\"dtypes\": []"));
+  GpuBackend<OtherDriver<I>> backend;
+  const DeviceInfo *info = backend.deviceCount() == 1 ? backend.deviceInfo(0, why) : nullptr;
+  return info ? std::pair(info->arch, info->capabilities) : std::pair<std::string, std::string>();
+}
+
+TEST(ZeDevices, AlchemistGetsItsOwnCode) {
+  for (const auto &[arch, capabilities] : {found<1>("arch=acm"), found<5>("arch=g11")}) {
+    EXPECT_EQ(arch, "levelzero:acm-g10");
+    EXPECT_THAT(capabilities, HasSubstr("\"warp_size\": 8"));
+    EXPECT_THAT(capabilities, HasSubstr("\"dtypes\": [\"f32\", "));
+  }
+}
+
+TEST(ZeDevices, UnknownOnesGetGenericCode) {
+  const auto [arch, capabilities] = found<6>("arch=xe2");
+  EXPECT_EQ(arch, "levelzero:generic");
+  EXPECT_THAT(capabilities, HasSubstr("\"warp_size\": 16"));
+  EXPECT_THAT(capabilities, HasSubstr("\"shared_bytes_per_block\": 131072")); // the device's
+  EXPECT_THAT(capabilities, HasSubstr("\"device_id\": \"0xe20b\""));
+}
+
+TEST(ZeDevices, OneWithoutTheSubGroupsOfTheCodeHasItsPciId) {
+  const auto [arch, capabilities] = found<7>("arch=simd32");
+  EXPECT_EQ(arch, "levelzero:device-0xe20b");
+  EXPECT_THAT(capabilities, HasSubstr("\"dtypes\": []"));
 }
 
 TEST(ZeDevices, OlderDriversGiveTheClockInNanoseconds) {

@@ -15,8 +15,23 @@ ShimDevice shimDevice() {
   row.name = "pvc", row.threads = 256, row.warpSize = 16, row.staticShared = row.maxShared = 128 << 10;
   return {"levelzero", row};
 }
-/// Data Center GPU Max 1550; with arch=acm, Arc A770, for which nothing is compiled.
-uint32_t deviceId() { return machine().options.arch == "acm" ? 0x56a0 : 0x0bd5; }
+/// What a device says of itself.
+struct Model {
+  const char *arch; // the shim's option
+  uint32_t deviceId;
+  std::array<uint32_t, 3> subGroupSizes; // 0: none
+  uint32_t sharedKiB;
+};
+constexpr Model kModels[] = {{"acm", 0x56a0, {8, 16, 32}, 64}, // Arc A770
+                             {"g11", 0x5693, {8, 16, 32}, 64}, // Arc A370M
+                             {"xe2", 0xe20b, {16, 32}, 128},   // Arc B580, newer than the plugin's tables
+                             {"simd32", 0xe20b, {32}, 128},    // of no device today
+                             {"", 0x0bd5, {16, 32}, 128}};     // Data Center GPU Max 1550
+const Model &model() {
+  const auto *found = std::ranges::find(kModels, machine().options.arch, &Model::arch);
+  return found == std::end(kModels) ? *std::prev(std::end(kModels)) : *found;
+}
+uint32_t deviceId() { return model().deviceId; }
 
 auto &everContexts = *new std::vector<std::shared_ptr<ZeContext>>; // blocks and streams refer to them
 char driverObject;                                                 // the only driver
@@ -166,8 +181,9 @@ EXPORT zeDeviceGetComputeProperties(void *handle, ComputeProperties *out) {
   out->maxTotalGroupSize = 1024;
   std::fill_n(out->maxGroupSize, 3, 1024);
   out->maxGroupCount[0] = INT32_MAX, out->maxGroupCount[1] = out->maxGroupCount[2] = 65535;
-  out->maxSharedLocalMemory = 128 << 10;
-  out->numSubGroupSizes = 2, out->subGroupSizes[0] = 16, out->subGroupSizes[1] = 32;
+  out->maxSharedLocalMemory = model().sharedKiB << 10;
+  out->numSubGroupSizes = static_cast<uint32_t>(3 - std::ranges::count(model().subGroupSizes, 0u));
+  std::ranges::copy(model().subGroupSizes, out->subGroupSizes);
   return 0;
 }
 EXPORT zeDeviceGetModuleProperties(void *handle, ModuleProperties *out) {
