@@ -20,8 +20,8 @@ inline constexpr Result kSuccess = 0, kNotReady = 1, kDeviceLost = 0x70000001, k
 
 namespace type { // ZE_STRUCTURE_TYPE_...
 inline constexpr int kDeviceProperties = 3, kComputeProperties = 4, kModuleProperties = 5, kQueueGroup = 6,
-                     kMemoryProperties = 7, kContext = 0xd, kQueue = 0xe, kEventPool = 0x10, kEvent = 0x11,
-                     kDeviceMemory = 0x15, kHostMemory = 0x16, kModule = 0x1b, kKernel = 0x1d,
+                     kMemoryProperties = 7, kContext = 0xd, kQueue = 0xe, kList = 0xf, kEventPool = 0x10,
+                     kEvent = 0x11, kDeviceMemory = 0x15, kHostMemory = 0x16, kModule = 0x1b, kKernel = 0x1d,
                      kKernelProperties = 0x1e, kPciProperties = 0x10008,
                      kDeviceProperties12 = 0x20006; // the resolution of timers is in cycles per second
 } // namespace type
@@ -96,6 +96,9 @@ struct QueueDescription : Head { // ze_command_queue_desc_t
   uint32_t ordinal, index, flags;
   int mode, priority;
 };
+struct ListDescription : Head { // ze_command_list_desc_t
+  uint32_t ordinal, flags;
+};
 struct PoolDescription : Head { // ze_event_pool_desc_t
   uint32_t flags, count;
 };
@@ -145,7 +148,13 @@ struct GroupCount { // ze_group_count_t
   CALL(allocate, "zeMemAllocDevice", (Handle, const DeviceMemory *, size_t, size_t, Handle, void **))        \
   CALL(allocateHost, "zeMemAllocHost", (Handle, const HostMemory *, size_t, size_t, void **))                \
   CALL(release, "zeMemFree", (Handle, void *))                                                               \
-  CALL(listCreate, "zeCommandListCreateImmediate", (Handle, Handle, const QueueDescription *, Handle *))     \
+  CALL(queueCreate, "zeCommandQueueCreate", (Handle, Handle, const QueueDescription *, Handle *))            \
+  CALL(queueDestroy, "zeCommandQueueDestroy", (Handle))                                                      \
+  CALL(execute, "zeCommandQueueExecuteCommandLists", (Handle, uint32_t, Handle *, Handle))                   \
+  CALL(listCreate, "zeCommandListCreate", (Handle, Handle, const ListDescription *, Handle *))               \
+  CALL(listClose, "zeCommandListClose", (Handle))                                                            \
+  CALL(immediateCreate, "zeCommandListCreateImmediate",                                                      \
+       (Handle, Handle, const QueueDescription *, Handle *))                                                 \
   CALL(listDestroy, "zeCommandListDestroy", (Handle))                                                        \
   CALL(copy, "zeCommandListAppendMemoryCopy",                                                                \
        (Handle, void *, const void *, size_t, Handle, uint32_t, Handle *))                                   \
@@ -154,6 +163,7 @@ struct GroupCount { // ze_group_count_t
   CALL(launch, "zeCommandListAppendLaunchKernel",                                                            \
        (Handle, Handle, const GroupCount *, Handle, uint32_t, Handle *))                                     \
   CALL(barrier, "zeCommandListAppendBarrier", (Handle, Handle, uint32_t, Handle *))                          \
+  CALL(resetInOrder, "zeCommandListAppendEventReset", (Handle, Handle))                                      \
   CALL(poolCreate, "zeEventPoolCreate", (Handle, const PoolDescription *, uint32_t, Handle *, Handle *))     \
   CALL(poolDestroy, "zeEventPoolDestroy", (Handle))                                                          \
   CALL(eventCreate, "zeEventCreate", (Handle, const EventDescription *, Handle *))                           \

@@ -72,7 +72,7 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   out.info.computeUnits = p.slices * p.subslicesPerSlice; // Xe cores
   out.info.vectorBytes = p.simdWidth * 4;
   out.info.capabilities = gpuCapabilities(
-      "levelzero", out.info, row, {.memoryFlags = "device pinned_host", .graphs = false, .peerAccess = true});
+      "levelzero", out.info, row, {.memoryFlags = "device pinned_host", .graphs = true, .peerAccess = true});
   out.info.capabilities.pop_back();
   out.info.capabilities += ", \"device_id\": \"" + std::string(id) + "\"}";
   out.limits.threads = compute.maxGroup;

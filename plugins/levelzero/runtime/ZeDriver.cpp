@@ -128,12 +128,14 @@ Outcome ZeDriver::createStream(Context context, Stream &out) {
   const QueueDescription description{
       {type::kQueue, nullptr}, context->device.queueGroup, 0, 0, flag::kAsynchronous, 0};
   auto stream = std::make_unique<ZeStream>();
-  Outcome o = call(calls_.listCreate, context->handle, context->device.device, &description, &stream->list);
+  Outcome o =
+      call(calls_.immediateCreate, context->handle, context->device.device, &description, &stream->list);
   if (!o.failed()) out = stream.release();
   return o;
 }
 void ZeDriver::destroyStream(Context, Stream stream) {
   (void)calls_.listDestroy(stream->list);
+  if (stream->queue) (void)calls_.queueDestroy(stream->queue);
   delete stream;
 }
 void *ZeDriver::nativeStream(Stream stream) { return stream->list; }
@@ -183,6 +185,9 @@ Outcome ZeDriver::launch(Context, Stream stream, Function kernel, const GpuLaunc
     o = call(calls_.setArgument, kernel->handle, i, size_t{launch.arguments[i].bytes}, value);
     if (o.failed()) o.text += " for argument " + std::to_string(i);
   }
+  if (launch.dynamicShared && !o.failed()) // its size is the argument's
+    o = call(calls_.setArgument, kernel->handle, static_cast<uint32_t>(launch.arguments.size()),
+             size_t{launch.dynamicShared}, static_cast<const void *>(nullptr));
   if (o.failed()) return o;
   return append(stream, [&](Handle list) {
     return call(calls_.launch, list, kernel->handle, &grid, Handle(), 0u, static_cast<Handle *>(nullptr));
@@ -307,14 +312,18 @@ Outcome ZeDriver::function(Context, Module module, const std::string &name, Func
   auto p = ofType<KernelProperties>(type::kKernelProperties);
   if (Outcome o = call(calls_.kernelProperties, kernel.handle, &p); o.failed()) return o;
   out = &kernel;
+  kernel.arguments = p.arguments;
   info.maxThreads = p.groupX * p.groupY * p.groupZ; // 0: the kernel does not say
   info.staticShared = p.sharedBytes;
   return {};
 }
-Outcome ZeDriver::prepare(Context, Function, const KernelSpec &spec, std::optional<int> &) {
-  if (spec.dynamicSharedBytes)
-    return {TSR_UNIMPLEMENTED, "TSR_UNIMPLEMENTED: levelzero gives kernels no dynamic shared memory"};
-  return {};
+/// Dynamic shared memory is a parameter after all others, a pointer to memory of the group.
+Outcome ZeDriver::prepare(Context, Function kernel, const KernelSpec &spec, std::optional<int> &) {
+  const uint32_t expected = spec.valueCount + (spec.workspaceBytes ? 1 : 0) + 1;
+  if (!spec.dynamicSharedBytes || kernel->arguments == expected) return {};
+  return {TSR_EINVAL, "it needs " + std::to_string(expected) +
+                          " parameters, the last for its dynamic shared memory, and has " +
+                          std::to_string(kernel->arguments)};
 }
 
 } // namespace tessera::levelzero

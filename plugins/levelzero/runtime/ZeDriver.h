@@ -2,7 +2,7 @@
 //
 // A stream is an immediate command list, whose commands the device may overlap: a barrier stands between two
 // of them. A list says nothing about its state, so a question about a stream appends a barrier that signals
-// an event.
+// an event. A graph is a command list that a queue executes (ZeGraphs.cpp).
 #pragma once
 #include "plugins/levelzero/Architectures.h"
 #include "plugins/levelzero/runtime/ZeApi.h"
@@ -33,6 +33,7 @@ struct ZeStream;
 struct ZeEvent;
 struct ZeModule;
 struct ZeKernel;
+struct ZeGraph;
 
 class ZeDriver {
 public:
@@ -41,6 +42,7 @@ public:
   using Event = ZeEvent *;
   using Module = ZeModule *;
   using Function = ZeKernel *;
+  using Graph = ZeGraph *;
   static constexpr const char *kStreamApi = "level_zero";
   static constexpr int kScore = 0; // by name only, until it has been tested on hardware
   static constexpr std::array kFormats = {uint32_t{TSR_IMAGE_SPIRV}};
@@ -82,6 +84,11 @@ public:
                    GpuFunctionInfo &info);
   Outcome prepare(Context context, Function function, const KernelSpec &spec, std::optional<int> &resident);
 
+  Outcome beginGraph(Context context, Stream stream);
+  Outcome endGraph(Context context, Stream stream, Graph &out);
+  Outcome launchGraph(Context context, Stream stream, Graph graph);
+  void destroyGraph(Context context, Graph graph);
+
 private:
   /// Level Zero's memory belongs to a context. All contexts of Tessera on devices of one driver share one, so
   /// that devices can access each other's memory.
@@ -101,6 +108,8 @@ private:
   Outcome barrier(Stream stream, Event signals, Event awaits);
   /// As barrier, with the stream's lock held.
   Outcome barrierLocked(Stream stream, Event signals, Event awaits);
+  /// As barrierLocked, for events that are reset in the order of lists. The list is not the stream's alone.
+  Outcome barrierOf(Handle list, Event signals, Event awaits) const;
   /// The event after all commands of the stream so far; null if it has had none since it was last found idle.
   Outcome mark(Context context, Stream stream, std::shared_ptr<ZeEvent> &out);
 

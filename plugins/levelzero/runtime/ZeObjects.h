@@ -28,8 +28,21 @@ struct ZeContext {
   uint64_t bytes = 0;              // of them
 };
 
+/// A closed command list and the events around its executions. Each event has one waiter for each signal,
+/// which resets it.
+struct ZeGraph {
+  Handle list = nullptr;
+  ZeEvent *ready = nullptr;    // the stream has reached the execution
+  ZeEvent *done = nullptr;     // the list has been executed
+  ZeEvent *released = nullptr; // the stream has reset `done`
+  bool isReleased = false;     // `released` has been signalled, and is not reset
+  ZeStream *last = nullptr;    // the stream of the last execution; only compared
+};
+
 struct ZeStream {
   Handle list = nullptr;
+  Handle queue = nullptr;                     // executes graphs; null before the first one
+  std::unique_ptr<ZeGraph> recording;         // whose list is exchanged with the stream's
   std::mutex mutex;                           // a list is used by one thread at a time; guards what follows
   bool isOpen = false;                        // no barrier follows the last command
   bool hasWork = false;                       // since the last mark
@@ -39,6 +52,7 @@ struct ZeStream {
 /// Arguments and block belong to the kernel and are read when a launch is appended.
 struct ZeKernel {
   Handle handle = nullptr;
+  uint32_t arguments = 0;
   std::mutex mutex;
 };
 

@@ -48,18 +48,16 @@ TEST_F(BackendTest, GivesWorkspace) {
 }
 
 TEST_F(BackendTest, GivesDynamicSharedMemory) {
-  if constexpr (Vendor::hasDynamicShared) {
-    KernelSpec dynamic;
-    dynamic.name = "tsr_kernel_dynamic", dynamic.valueCount = 1, dynamic.block[0] = 32;
-    dynamic.sharedBytes = dynamic.dynamicSharedBytes = std::min<uint64_t>(100 << 10, Vendor::kSharedBytes);
-    auto s = stream();
-    auto second = load()->getKernel(dynamic, why);
-    ASSERT_TRUE(second) << why;
-    void *y = alloc(128);
-    const uint64_t values[] = {std::bit_cast<uint64_t>(y)};
-    ASSERT_EQ(s->launch(second, values, {1, 1, 1}, why), TSR_SUCCESS) << why;
-    EXPECT_EQ(read(*s, y, 32)[31], 31.0f);
-  }
+  KernelSpec dynamic;
+  dynamic.name = "tsr_kernel_dynamic", dynamic.valueCount = 1, dynamic.block[0] = 32;
+  dynamic.sharedBytes = dynamic.dynamicSharedBytes = std::min<uint64_t>(100 << 10, Vendor::kSharedBytes);
+  auto s = stream();
+  auto second = load()->getKernel(dynamic, why);
+  ASSERT_TRUE(second) << why;
+  void *y = alloc(128);
+  const uint64_t values[] = {std::bit_cast<uint64_t>(y)};
+  ASSERT_EQ(s->launch(second, values, {1, 1, 1}, why), TSR_SUCCESS) << why;
+  EXPECT_EQ(read(*s, y, 32)[31], 31.0f);
 }
 
 TEST_F(BackendTest, RecordsGraphsAndReplaysOthers) {

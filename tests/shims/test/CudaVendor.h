@@ -59,7 +59,6 @@ struct Vendor {
                                   "cuMemAlloc failed with CUDA_ERROR_OUT_OF_MEMORY: out of memory",
                               *kLost = " failed with CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
                               *kReopenLost = "cuDevicePrimaryCtxRetain failed with CUDA_ERROR_LAUNCH_FAILED";
-  static constexpr bool hasDynamicShared = true;
   static constexpr uint32_t kFormat = TSR_IMAGE_PTX;
   static constexpr uint64_t kSharedBytes = 163 << 10, kParameterBytes = 4096;
 };

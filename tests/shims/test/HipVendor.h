@@ -40,7 +40,6 @@ struct Vendor {
                               *kOutOfMemory = "hipMalloc failed with hipErrorOutOfMemory: out of memory",
                               *kLost = " failed with hipErrorLaunchFailure: unspecified launch failure",
                               *kReopenLost = "hipMemGetInfo failed with hipErrorLaunchFailure";
-  static constexpr bool hasDynamicShared = true;
   static constexpr uint32_t kFormat = TSR_IMAGE_HSACO;
   static constexpr uint64_t kSharedBytes = 64 << 10, kParameterBytes = 4096;
 };

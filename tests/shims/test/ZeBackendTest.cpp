@@ -13,7 +13,7 @@ TEST_F(BackendTest, DescribesItsDevice) {
        {R"("backend": "levelzero")", R"("name": "Shim 0bd5 #0")", R"("arch": "levelzero:pvc")",
         R"("emulated": false)", R"("warp_size": 16)", R"("shared_bytes_per_block": 131072)",
         R"("memory_bytes": 8589934592)", R"("compute_units": 64)", R"("vector_bytes": 64)",
-        R"("memory_flags": ["device", "pinned_host"])", R"("graphs": false)", R"("peer_access": true)",
+        R"("memory_flags": ["device", "pinned_host"])", R"("graphs": true)", R"("peer_access": true)",
         R"("dtypes": ["f64", )", R"("device_id": "0x0bd5"})"})
     EXPECT_THAT(info.capabilities, HasSubstr(text));
   tsr_probe_t probe{};
@@ -114,18 +114,31 @@ TEST(ZeDevices, NothingIsCalledAfterAFailedInitialization) {
   ASSERT_EQ(shimOf().find<int(uint32_t)>("zeInit")(0), 0); // for the tests that follow
 }
 
-TEST_F(BackendTest, GivesNoDynamicSharedMemory) {
+TEST_F(BackendTest, DynamicSharedMemoryIsTheLastParameter) {
   KernelSpec spec = axpySpec();
   spec.sharedBytes = spec.dynamicSharedBytes = 1024;
-  auto module = load();
-  try {
-    (void)module->getKernel(spec, why);
-    ADD_FAILURE() << "it is not refused";
-  } catch (const StatusError &e) {
-    EXPECT_EQ(e.status(), TSR_UNIMPLEMENTED);
-    EXPECT_THAT(e.what(),
-                HasSubstr("kernel axpy: TSR_UNIMPLEMENTED: levelzero gives kernels no dynamic shared"));
-  }
+  refused(spec, "kernel axpy: it needs 5 parameters, the last for its dynamic shared memory, and has 4");
+}
+
+/// The list of a graph is executed in the queue of each stream that launches it.
+TEST_F(BackendTest, StreamsTakeTurnsWithAGraph) {
+  constexpr size_t kCount = 200;
+  auto a = stream(), b = stream();
+  void *x = alloc(kCount * 4), *y = alloc(kCount * 4);
+  std::vector<float> ones(kCount, 1.0f);
+  ASSERT_EQ(a->copy(x, ones.data(), kCount * 4, true, why), TSR_SUCCESS);
+  ASSERT_EQ(a->fill(y, 0, kCount * 4, true, why), TSR_SUCCESS);
+  GraphWork work;
+  GraphNode launch;
+  launch.kind = GraphNode::Kind::Launch, launch.kernel = axpy();
+  launch.values = axpyValues(x, y, 1.0f, kCount), launch.grid = {4, 1, 1};
+  work.nodes = {launch};
+  auto graph = context->createGraph(std::move(work), why);
+  ASSERT_TRUE(graph) << why;
+  for (int i = 0; i < 12; ++i) // b, b, a: with and without a change; nothing else orders the streams
+    ASSERT_EQ((i % 3 == 2 ? a : b)->replay(graph, why), TSR_SUCCESS) << why;
+  ASSERT_EQ(b->synchronize(UINT64_MAX, why), TSR_SUCCESS);
+  EXPECT_EQ(read(*a, y, kCount), std::vector<float>(kCount, 12.0f));
 }
 
 TEST_F(BackendTest, ShowsTheBuildLog) {

@@ -1,117 +1,11 @@
 // Each rule of Level Zero's shim, broken once by a program that uses the interface wrongly.
-#include "tests/shims/test/Shim.h"
-#include SHIM_VENDOR
-#include <gmock/gmock.h>
+#include "tests/shims/test/ZeRulesFixture.h"
 #include <thread>
-#include <vector>
 
 namespace tessera::levelzero {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
-
-class ZeRules : public testing::Test {
-protected:
-  void SetUp() override {
-    Driver library({shim::Vendor::kLibrary});
-    ASSERT_TRUE(api.find(library)) << library.why();
-    shim.configure("devices=2");
-    ASSERT_EQ(api.init(1), 0);
-    uint32_t one = 1, two = 2;
-    ASSERT_EQ(api.drivers(&one, &driver), 0);
-    ASSERT_EQ(api.devices(driver, &two, devices), 0);
-    const ContextDescription description{{type::kContext, nullptr}, 0};
-    ASSERT_EQ(api.contextCreate(driver, &description, &context), 0);
-    list = newList();
-    block = allocate();
-    pool = newPool(flag::kHostVisible | flag::kKernelTimestamp);
-    event = newEvent(0);
-  }
-  void TearDown() override {
-    synchronize();
-    api.eventDestroy(event);
-    api.poolDestroy(pool);
-    api.listDestroy(list);
-    if (block) api.release(context, block);
-    api.contextDestroy(context);
-    EXPECT_EQ(shim.leaks(), "");
-  }
-  Handle newList(int device = 0, uint32_t group = 1, int mode = flag::kAsynchronous) {
-    const QueueDescription description{{type::kQueue, nullptr}, group, 0, 0, mode, 0};
-    Handle out = nullptr;
-    EXPECT_EQ(api.listCreate(context, devices[device], &description, &out) == 0, group == 1 && mode == 2);
-    return out;
-  }
-  void *allocate(int device = 0) {
-    const DeviceMemory description{{type::kDeviceMemory, nullptr}, 0, 0};
-    void *out = nullptr;
-    EXPECT_EQ(api.allocate(context, &description, 4096, 256, devices[device], &out), 0);
-    return out;
-  }
-  Handle newPool(uint32_t flags) {
-    const PoolDescription description{{type::kEventPool, nullptr}, flags, 4};
-    Handle out = nullptr;
-    EXPECT_EQ(api.poolCreate(context, &description, 1, devices, &out) == 0, (flags & 1) != 0);
-    return out;
-  }
-  Handle newEvent(uint32_t place) {
-    const EventDescription description{{type::kEvent, nullptr}, place, flag::kHostScope, flag::kHostScope};
-    Handle out = nullptr;
-    (void)api.eventCreate(pool, &description, &out);
-    return out;
-  }
-  int fill(void *p, size_t bytes, unsigned char byte = 0) {
-    return api.fill(list, p, &byte, 1, bytes, nullptr, 0, nullptr);
-  }
-  int copy(void *dst, const void *src, size_t bytes) {
-    return api.copy(list, dst, src, bytes, nullptr, 0, nullptr);
-  }
-  int barrier(Handle signals = nullptr) { return api.barrier(list, signals, 0, nullptr); }
-  void synchronize() {
-    EXPECT_EQ(api.eventReset(event), 0);
-    EXPECT_EQ(barrier(event), 0);
-    EXPECT_EQ(api.eventSynchronize(event, UINT64_MAX), 0);
-  }
-  Handle load(const char *name) {
-    const std::string image = shim::contentsOf(shim::Vendor::kImage);
-    const ModuleDescription description{{type::kModule, nullptr}, 0, image.size(), image.data(), "", nullptr};
-    EXPECT_EQ(api.moduleCreate(context, devices[0], &description, &module, nullptr), 0);
-    const KernelDescription own{{type::kKernel, nullptr}, 0, name};
-    Handle out = nullptr;
-    EXPECT_EQ(api.kernelCreate(module, &own, &out), 0);
-    return out;
-  }
-  /// Launches axpy with all of its arguments.
-  int launch(Handle kernel, void *x, void *y, uint32_t threads = 64) {
-    const float alpha = 0;
-    const uint64_t n = 16;
-    EXPECT_EQ(api.setGroupSize(kernel, threads, 1, 1), 0);
-    EXPECT_EQ(api.setArgument(kernel, 0, 8, &x), 0);
-    EXPECT_EQ(api.setArgument(kernel, 1, 8, &y), 0);
-    EXPECT_EQ(api.setArgument(kernel, 2, 4, &alpha), 0);
-    EXPECT_EQ(api.setArgument(kernel, 3, 8, &n), 0);
-    const GroupCount one{1, 1, 1};
-    return api.launch(list, kernel, &one, nullptr, 0, nullptr);
-  }
-  void unload(Handle kernel) {
-    EXPECT_EQ(api.kernelDestroy(kernel), 0);
-    EXPECT_EQ(api.moduleDestroy(module), 0);
-  }
-  /// The only breach so far is one of this rule.
-  void broke(const char *rule) {
-    const std::string found = shim.breaches();
-    EXPECT_THAT(found, StartsWith(std::string(rule) + ": "));
-    EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1) << found;
-  }
-
-  const shim::Shim shim{shim::Vendor::kLibrary};
-  ZeCalls api;
-  Handle driver = nullptr, devices[2] = {}, context = nullptr, list = nullptr, pool = nullptr,
-         event = nullptr, module = nullptr;
-  void *block = nullptr;
-  unsigned char host[4096] = {};
-};
 
 TEST_F(ZeRules, NothingIsCalledBeforeInitialization) {
   shim.configure("devices=0");
@@ -222,14 +116,14 @@ TEST_F(ZeRules, ListsTakeKernelsAndDoNotBlock) {
 TEST_F(ZeRules, SubGroupsAreThoseOfTheImage) {
   for (const auto &[name, lanes] : {std::pair("tsr_kernel_axpy", 16u), std::pair("tsr_kernel_total", 0u)}) {
     Handle kernel = load(name);
-    KernelProperties properties{{type::kKernelProperties, nullptr}};
+    auto properties = ofType<KernelProperties>(type::kKernelProperties);
     EXPECT_EQ(api.kernelProperties(kernel, &properties), 0);
     EXPECT_EQ(properties.subGroupSize, lanes) << name;
     unload(kernel);
   }
   Handle kernel = load("tsr_kernel_axpy"), other = nullptr;
-  const KernelDescription dynamic{{type::kKernel, nullptr}, 0, "tsr_kernel_dynamic"};
-  EXPECT_NE(api.kernelCreate(module, &dynamic, &other), 0);
+  const KernelDescription wide{{type::kKernel, nullptr}, 0, "tsr_kernel_wide"};
+  EXPECT_NE(api.kernelCreate(module, &wide, &other), 0);
   broke("sub-group");
   unload(kernel);
 }
@@ -288,6 +182,13 @@ TEST_F(ZeRules, LaunchesAreAsTheKernelWasCompiled) {
   ASSERT_EQ(api.kernelDestroy(axpy), 0);
   ASSERT_EQ(api.moduleDestroy(module), 0);
   broke("unload-in-use");
+}
+TEST_F(ZeRules, MemoryOfTheGroupHasASizeAndNoValue) {
+  Handle dynamic = load("tsr_kernel_dynamic");
+  EXPECT_NE(api.setArgument(dynamic, 1, 8, &block), 0);
+  broke("parameters");
+  EXPECT_EQ(api.setArgument(dynamic, 1, 64, nullptr), 0);
+  unload(dynamic);
 }
 TEST_F(ZeRules, KernelsAreDestroyedBeforeTheirModule) {
   Handle axpy = load("tsr_kernel_axpy");

@@ -12,7 +12,6 @@ struct Vendor {
                               *kOutOfMemory = "zeMemAllocDevice failed with ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
                               *kLost = " failed with ZE_RESULT_ERROR_DEVICE_LOST",
                               *kReopenLost = "zeDeviceGetStatus failed with ZE_RESULT_ERROR_DEVICE_LOST";
-  static constexpr bool hasDynamicShared = false;
   static constexpr uint32_t kFormat = TSR_IMAGE_SPIRV;
   static constexpr uint64_t kSharedBytes = 128 << 10, kParameterBytes = 2048;
 };

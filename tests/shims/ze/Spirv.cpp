@@ -27,6 +27,7 @@ struct Type {
   uint64_t bytes = 0;
   bool isPointer = false;
   uint32_t pointee = 0;
+  bool isLocal = false; // a pointer to memory of the group
 };
 
 class Reader {
@@ -81,7 +82,7 @@ private:
         types_[w[0]].bytes += types_[member].bytes;
       break;
     case kTypePointer:
-      types_[w[0]] = {8, true, w[2]};
+      types_[w[0]] = {8, true, w[2], w[1] == kWorkgroup};
       break;
     case kConstant:
       constants_[w[1]] = w[2] | (w.size() > 3 ? uint64_t{w[3]} << 32 : 0);
@@ -95,6 +96,10 @@ private:
     case kFunctionParameter:
       if (OwnKernel *kernel = kernelOf(current_)) {
         const Type &type = types_[w[0]];
+        if (type.isLocal) {
+          kernel->hasDynamicShared = true; // the last one
+          break;
+        }
         const uint64_t offset = (kernel->parameterBytes + type.bytes - 1) / type.bytes * type.bytes;
         kernel->parameters.push_back({offset, type.bytes, type.isPointer});
         kernel->parameterBytes = offset + type.bytes;

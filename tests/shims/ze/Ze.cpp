@@ -338,7 +338,9 @@ EXPORT zeKernelCreate(void *handle, const KernelDescription *description, void *
                                              std::to_string(kernel->subGroup) +
                                              " lanes, its emulated image of " + std::to_string(lanes)),
            kInvalidArgument;
-  return *out = kernels.add(std::make_shared<Kernel>(Kernel{{module, *kernel, 0}, {}, {}, {}})), 0;
+  const uint64_t room =
+      (uint64_t{model().sharedKiB} << 10) - std::min(kernel->staticShared, uint64_t{model().sharedKiB} << 10);
+  return *out = kernels.add(std::make_shared<Kernel>(Kernel{{module, *kernel, room}, {}, {}, 0, {}})), 0;
 }
 EXPORT zeKernelDestroy(void *handle) {
   Call call("zeKernelDestroy");
@@ -351,7 +353,7 @@ EXPORT zeKernelGetProperties(void *handle, KernelProperties *out) {
   const auto kernel = kernels.find(handle, call.name);
   if (!kernel || !isOfType(call, out, {0x1e})) return kInvalidHandle;
   const OwnKernel &own = kernel->function.kernel;
-  out->numKernelArgs = static_cast<uint32_t>(own.parameters.size());
+  out->numKernelArgs = static_cast<uint32_t>(own.parameters.size()) + own.hasDynamicShared;
   std::copy_n(own.block, 3, out->requiredGroupSize);
   out->requiredSubgroupSize = own.subGroup, out->maxSubgroupSize = 32;
   out->localMemSize = static_cast<uint32_t>(own.staticShared);
@@ -373,6 +375,12 @@ EXPORT zeKernelSetArgumentValue(void *handle, uint32_t index, size_t bytes, cons
     return machine().breach(rule, "kernel " + own.name + ": argument " + std::to_string(index) + text),
            result;
   };
+  const bool isLocal = own.hasDynamicShared && index == own.parameters.size();
+  if (isLocal) { // memory of the group: its size and no value
+    if (value || !bytes)
+      return breach("parameters", " is memory of the group and gets a value", kInvalidArgument);
+    return kernel->dynamicShared = static_cast<uint32_t>(bytes), 0;
+  }
   if (index >= own.parameters.size()) return breach("parameters", " does not exist", kInvalidArgumentIndex);
   if (bytes != own.parameters[index].bytes)
     return breach("parameters", " gets " + std::to_string(bytes) + " bytes", kInvalidArgumentSize);

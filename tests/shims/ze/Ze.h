@@ -20,10 +20,19 @@ inline constexpr uint64_t kDeviceBytes = uint64_t{8} << 30;
 struct ZeContext {
   std::array<Context, 16> devices;
 };
+struct List;
+class Call;
+/// Queues one command; returns the result of its call.
+using Command = std::function<int(const Call &, List &)>;
+/// An immediate list, a list that is recorded and closed, or what a queue executes.
 struct List {
-  void *streamHandle;
-  std::shared_ptr<Stream> stream;
+  Context *context = nullptr;
+  void *streamHandle = nullptr;
+  std::shared_ptr<Stream> stream; // null: recorded
   std::set<const void *> touched; // allocations that commands since the last barrier use
+  std::vector<Command> commands;  // recorded ones
+  bool isClosed = false;
+  Place last; // of the last execution of a recorded list
 };
 struct Pool {
   Context *context;
@@ -39,7 +48,8 @@ struct Kernel {
   Function function;
   std::array<unsigned, 3> block{};
   std::map<uint32_t, std::vector<unsigned char>> arguments;
-  std::thread::id setBy; // the thread that set an argument since the last launch
+  uint32_t dynamicShared = 0; // bytes that the argument for it was set to
+  std::thread::id setBy;      // the thread that set an argument since the last launch
 };
 struct Log {
   std::string text;
@@ -48,6 +58,7 @@ struct Log {
 Machine &machine();
 extern Handles<ZeContext> &contexts;
 extern Handles<List> &lists;
+extern Handles<List> &queues;
 extern Handles<Pool> &pools;
 extern Handles<ZeEvent> &events;
 extern Handles<Module> &modules;
