@@ -98,6 +98,8 @@ Position wmmaC(int i, int lane) { return {2 * i + lane / 16, lane % 16}; }
 Position dpasRows(int i, int lane) { return {i, lane}; }
 Position dpasA2(int i, int lane) { return {i / 2, 2 * lane + i % 2}; }
 Position dpasA4(int i, int lane) { return {i / 4, 4 * lane + i % 4}; }
+// ..._accumulate_tf32: the 16 lanes hold two rows of A, element by element.
+Position dpasTf32A(int i, int lane) { return {2 * i + lane / 8, lane % 8}; }
 
 const Instruction &instructionOf(MatrixInstruction which) {
   using enum Sum;
@@ -136,6 +138,7 @@ const Instruction &instructionOf(MatrixInstruction which) {
       {8, 8, 16, 8, kF16, F32, dpasA2, dpasRows, dpasRows},
       {8, 8, 32, 8, i8, I32, dpasA4, dpasRows, dpasRows},
       {8, 8, 32, 8, u8, I32, dpasA4, dpasRows, dpasRows},
+      {8, 16, 8, 16, kTf32, F32, dpasTf32A, dpasRows, dpasRows},
   };
   static_assert(std::size(kAll) == static_cast<size_t>(MatrixInstruction::Wgmma64xNx16Bf16));
   return kAll[static_cast<size_t>(which)];

@@ -74,6 +74,8 @@ constexpr Fragment kFragments[] = {
     // ---- sub-groups of 16 and of 8 lanes
     {"dpas.8x16x16", 8, 16, 16, "f16 bf16", "f32", "m1 m2 m4 | k1 k2 k4 k8", "k1 k2 k4 k8 | n1 n2 n4 n8",
      "m1 m2 m4 | n1 n2 n4 n8", "16 lanes; two rows of B share a word"},
+    {"dpas.8x16x8.tf32", 8, 16, 8, "tf32", "f32", "m2 m4 | k1 k2 k4 m1", "k1 k2 k4 | n1 n2 n4 n8",
+     "m1 m2 m4 | n1 n2 n4 n8", "16 lanes; factors are f32, whose lower 13 bits are not read"},
     {"dpas.8x8x16", 8, 8, 16, "f16 bf16", "f32", "k1 m1 m2 m4 | k2 k4 k8", "k1 k2 k4 k8 | n1 n2 n4",
      "m1 m2 m4 | n1 n2 n4", "8 lanes; two rows of B share a word"},
     {"dpas.8x16x32", 8, 16, 32, "i8 u8", "i32", "k1 m1 m2 m4 | k2 k4 k8 k16", "k1 k2 k4 k8 k16 | n1 n2 n4 n8",

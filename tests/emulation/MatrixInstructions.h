@@ -147,6 +147,11 @@ inline At dpasA4(int i, int lane) {
   return inverse(8, 32, i, lane, [](int row, int k) { return std::pair(k / 4, 4 * row + k % 4); });
 }
 inline At dpasBC(int i, int lane) { return {i, lane}; }
+// cl_intel_subgroup_matrix_multiply_accumulate_tf32: A's rows follow each other through the lanes.
+inline At dpasTf32A(int i, int lane) {
+  return inverse(8, 8, i, lane,
+                 [](int row, int k) { return std::pair((8 * row + k) % 16, (8 * row + k) / 16); });
+}
 
 #define DPAS(name, words, sums)                                                                              \
   "%d = llvm.call spir_funccc @" name "(%a0, %b0, %c0) : (" words ", vector<8xi32>, vector<8x" sums          \
@@ -594,6 +599,22 @@ inline const Product kProducts[] = {
     dpas("dpas_8x16x32_u8",
          DPAS("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_tDv8_jDv8_i", "vector<8xi16>", "i32"), DType::U8,
          16, 32, dpasA2),
+    {"dpas_8x16x8_tf32",
+     "levelzero:emulated:pvc",
+     "%d = llvm.call spir_funccc @_Z39intel_sub_group_tf32_tf32_matrix_mad_k8Dv4_fDv8_fS0_(%a0, %b0, %c0) : "
+     "(vector<4xf32>, vector<8xf32>, vector<8xf32>) -> vector<8xf32>",
+     "",
+     DType::TF32,
+     8,
+     16,
+     8,
+     16,
+     {1, "vector<4xf32>"},
+     {1, "vector<8xf32>"},
+     {1, "vector<8xf32>"},
+     dpasTf32A,
+     dpasBC,
+     dpasBC},
     dpas("dpas_8x8x16_bf16",
          DPAS("_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_iS_Dv8_f", "vector<8xi32>", "f32"),
          DType::BF16, 8, 16, dpasA2),

@@ -138,6 +138,10 @@ class Gpu(unittest.TestCase):
             self.assertIn(f'LinkageAttributes "_Z40intel_sub_group_bf16_bf16_matrix_mad_k16{left}Dv8_f" Import', text)
             self.assertRegex(text, rf"OpExecutionMode %\d+ SubgroupSize {lanes}\b")
             self.assertNotRegex(text, r"\bfma\b", f"{target}: a product by multiply-adds")
+        for numerics, times in (("fast", self.assertIn), ("standard", self.assertNotIn)):  # f32 as tf32
+            out = self.folder / f"{numerics}.spvasm"
+            self.run_tool(TSR, "compile", SAMPLES / "gemm_loops" / "gemm_loops.py", "--numerics", numerics, "--target", "levelzero:pvc", "--emit", "asm", "-o", out)
+            times("_Z39intel_sub_group_tf32_tf32_matrix_mad_k8Dv4_fDv8_fS0_", out.read_text())
 
     def test_metadata_names_the_instruction_of_each_product(self):
         entry = re.compile(r"\{instruction: (\S+), in: (\w+), acc: (\w+), at: \"(\w+\.py):(\d+)\"\}")

@@ -41,6 +41,7 @@ std::optional<MatrixInstruction> instructionOfIntel(StringRef name) {
       .Case("_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f", I::Dpas8x8x16F16)
       .Case("_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_", I::Dpas8x8x32I8)
       .Case("_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i", I::Dpas8x8x32U8)
+      .Case("_Z39intel_sub_group_tf32_tf32_matrix_mad_k8Dv4_fDv8_fS0_", I::Dpas8x16x8Tf32)
       .Default(std::nullopt);
 }
 

@@ -31,7 +31,8 @@ constexpr int32_t kLocalAndGlobalFence = 3;
 /// (i32 word, i32 lane) -> i32, which LLVM makes an instruction of the extension SPV_INTEL_subgroups.
 constexpr StringLiteral kShuffle = "_Z23intel_sub_group_shuffleij";
 
-/// A product of the OpenCL extension cl_intel_subgroup_matrix_multiply_accumulate, by what it multiplies.
+/// A product of the OpenCL extensions cl_intel_subgroup_matrix_multiply_accumulate and ..._accumulate_tf32,
+/// by what it multiplies.
 struct Dpas {
   StringLiteral instruction, dtype, name;
 };
@@ -40,6 +41,7 @@ constexpr Dpas kDpas[] = {
     {"dpas.8x16x16", "f16", "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_sDv8_iDv8_f"},
     {"dpas.8x16x32", "i8", "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_sDv8_iS0_"},
     {"dpas.8x16x32", "u8", "_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_tDv8_jDv8_i"},
+    {"dpas.8x16x8.tf32", "tf32", "_Z39intel_sub_group_tf32_tf32_matrix_mad_k8Dv4_fDv8_fS0_"},
     {"dpas.8x8x16", "bf16", "_Z40intel_sub_group_bf16_bf16_matrix_mad_k16Dv8_iS_Dv8_f"},
     {"dpas.8x8x16", "f16", "_Z38intel_sub_group_f16_f16_matrix_mad_k16Dv8_iS_Dv8_f"},
     {"dpas.8x8x32", "i8", "_Z36intel_sub_group_i8_i8_matrix_mad_k32Dv8_iS_S_"},
@@ -172,7 +174,7 @@ public:
   }
 
   /// Rows of A are words of 16 bits in sub-groups of 16 lanes, of 32 bits in those of 8; two or four rows of
-  /// B share a word of 32 bits.
+  /// B share a word of 32 bits. Factors of tf32 stay floats.
   SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
                                  Value y, ValueRange c) const override {
     const Dpas &row = *llvm::find_if(kDpas, [&](const Dpas &d) {
@@ -180,9 +182,8 @@ public:
     });
     auto type = VectorType::get({int64_t(c.size())}, c.front().getType());
     Value sums = vector::FromElementsOp::create(b, type, c);
-    Value result = callBuiltin(b, row.name, type, {packed(b, x, f.n == 16 ? 16 : 32), packed(b, y, 32), sums},
-                               /*isConvergent=*/true)
-                       .getResult();
+    if (dtype != DType::TF32) x = packed(b, x, f.n == 16 ? 16 : 32), y = packed(b, y, 32);
+    Value result = callBuiltin(b, row.name, type, {x, y, sums}, /*isConvergent=*/true).getResult();
     SmallVector<Value> elements;
     for (int64_t i = 0; i < type.getDimSize(0); ++i)
       elements.push_back(vector::ExtractOp::create(b, result, i));

@@ -67,6 +67,7 @@ enum class MatrixInstruction : int32_t {
   Dpas8x8x16F16,
   Dpas8x8x32I8,
   Dpas8x8x32U8,
+  Dpas8x16x8Tf32,
   Wgmma64xNx16Bf16,
   Wgmma64xNx16F16,
   Wgmma64xNx32E4M3,
