@@ -12,6 +12,16 @@ def gemm(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts
             C[m:m+128, n:n+128] = ts.tile.cast(acc, ts.bf16)
 
 
+@ts.kernel
+def gemm_fp8(A: ts.Tensor["M", "K", ts.fp8_e4m3], B: ts.Tensor["N", "K", ts.fp8_e4m3], C: ts.Tensor["M", "N", ts.bf16]):
+    for m in ts.tile.parallel(0, M, 128):
+        for n in ts.tile.parallel(0, N, 128):
+            acc = ts.tile.zeros((128, 128), ts.f32)
+            for k in ts.tile.range(0, K, 64, stages=3):
+                acc = acc + ts.tile.mma(A[m:m+128, k:k+64], B[n:n+128, k:k+64].T)
+            C[m:m+128, n:n+128] = ts.tile.cast(acc, ts.bf16)
+
+
 @ts.jit
 def product(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16]) -> ts.Tensor["M", "N", ts.bf16]:
     return A @ B

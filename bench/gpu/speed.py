@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Times kernels of this tree on an NVIDIA GPU beside PyTorch, in one process and on the same tensors.
+"""Times kernels of this tree on an NVIDIA GPU beside PyTorch and other peers (peers.py), in one process and on the same tensors.
 
 usage: speed.py [--only NAME] [--json FILE]
 
 Needs torch with CUDA and Tessera's Python package (pack.sh). Each result is compared with a reference in double precision before
-it is timed. A sample is the time of one call between two events; the two programs take turns; the L2 cache is overwritten before
-each call. Prints medians, of which --json has the samples in seconds, the ratio to the peer and the share of a limit measured
-here: the copy rate of memory, or the rate of PyTorch's bf16 product of 8192 x 8192 x 8192."""
+it is timed, and so is that of each peer but PyTorch's default. A sample is the time of one call between two events; the programs take
+turns; the L2 cache is overwritten before each call. Prints medians, of which --json has the samples in seconds, the ratio to the fastest
+peer and the share of a limit measured here: the copy rate of memory, or the rate of PyTorch's bf16 product of 8192 x 8192 x 8192. Peers that
+this machine lacks are named first."""
 import argparse
 import json
 import math
@@ -24,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SAMPLES = HERE.parents[1] / "samples"
 sys.path[:0] = [str(HERE), *(str(SAMPLES / name) for name in ("flash_attention", "layer_norm", "saxpy", "softmax"))]
 import kernels  # noqa: E402
+import peers  # noqa: E402
 from flash_attention import flash_attention  # noqa: E402
 from layer_norm import layer_norm  # noqa: E402
 from saxpy import saxpy  # noqa: E402
@@ -74,8 +76,16 @@ def gemm(m, n, k):
     """C = A @ B in bf16 with f32 sums."""
     a, b = random(m, k, dtype=torch.bfloat16), random(k, n, dtype=torch.bfloat16)
     c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-    return dict(run=lambda: kernels.gemm(a, b, c), peer=lambda: torch.matmul(a, b), out=lambda: c, want=lambda: a.double() @ b.double(),
-                flops=2 * m * n * k, poison=[c])
+    return dict(run=lambda: kernels.gemm(a, b, c), peer=lambda: torch.matmul(a, b), others=peers.products(a, b), out=lambda: c,
+                want=lambda: a.double() @ b.double(), flops=2 * m * n * k, poison=[c])
+
+
+def gemm_fp8(size):
+    """C = A @ B.T in fp8 with f32 sums; PyTorch has no default for it."""
+    a, b = (random(size, size).to(torch.float8_e4m3fn) for _ in range(2))
+    c = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
+    return dict(run=lambda: kernels.gemm_fp8(a, b, c), others=peers.fp8_products(a, b), out=lambda: c,
+                want=lambda: a.double() @ b.double().T, flops=2 * size**3, poison=[c])
 
 
 for size in (1024, 2048, 4096, 8192):
@@ -83,11 +93,14 @@ for size in (1024, 2048, 4096, 8192):
 for shape in ((4096, 11008, 4096), (16, 4096, 4096), (4095, 4090, 4098)):
     case(f"gemm bf16 {shape[0]}x{shape[1]}x{shape[2]}", 5e-3)(lambda shape=shape: gemm(*shape))
 
+for size in (4096, 8192):
+    case(f"gemm fp8 {size}", 5e-3)(lambda size=size: gemm_fp8(size))
+
 
 @case("graph A @ B bf16 4096", 5e-3)
 def _():
     a, b = (random(4096, 4096, dtype=torch.bfloat16) for _ in range(2))
-    return dict(run=lambda: kernels.product(a, b), peer=lambda: torch.matmul(a, b), out=lambda: torch.from_dlpack(kernels.product(a, b)),
+    return dict(run=lambda: kernels.product(a, b), peer=lambda: torch.matmul(a, b), others=peers.products(a, b), out=lambda: torch.from_dlpack(kernels.product(a, b)),
                 want=lambda: a.double() @ b.double(), flops=2 * 4096**3, poison=[])
 
 
@@ -103,7 +116,7 @@ def attention(heads, length, depth, causal):
 
     return dict(run=lambda: flash_attention(q, k, v, o, is_causal=causal),
                 peer=lambda: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal),
-                out=lambda: o, want=want, flops=4 * heads * length * length * depth // (2 if causal else 1), poison=[o])
+                others=peers.attention(q, k, v, causal), out=lambda: o, want=want, flops=4 * heads * length * length * depth // (2 if causal else 1), poison=[o])
 
 
 for heads, length, depth, causal in ((32, 1024, 64, False), (32, 2048, 128, False), (32, 2048, 128, True)):
@@ -185,6 +198,21 @@ def limits():
     return 2 * source.numel() / copy, 2 * 8192**3 / product
 
 
+def compared(title, made, want, bound):
+    """Returns the programs to time beside ours; says which peers fail or are wrong."""
+    programs = {"torch": made["peer"]} if "peer" in made else {}
+    for name, program in made.get("others", {}).items():
+        try:
+            wrong = error(program(), want)
+            if wrong <= bound:
+                programs[name] = program
+            else:
+                print(f"{title:36} {name} is left out: relative error {wrong:.3g}, at most {bound:.3g}", flush=True)
+        except Exception as e:  # noqa: BLE001: nor one peer the others
+            print(f"{title:36} {name} is left out: {str(e)[:300]}", flush=True)
+    return programs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
@@ -195,7 +223,9 @@ def main():
     driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version,clocks.sm", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
     copy, product = limits()
     print(f"{name}, driver and clock {driver}, torch {torch.__version__}: copy {copy / 1e12:.2f} TB/s, product {product / 1e12:.0f} TFLOP/s")
-    print(f"{'case':36} {'ours':>10} {'torch':>10} {'speed/peer':>10} {'of limit':>8}  error")
+    for peer, why in peers.ABSENT.items():
+        print(f"no {peer}: {why}")
+    print(f"{'case':36} {'ours':>10} {'speed/peer':>10} {'of limit':>8}    error  peers")
     rows, wrong = [], 0
     for title, bound, make in CASES:
         if arguments.only not in title:
@@ -207,16 +237,23 @@ def main():
                 tensor.fill_(math.nan)
             made["run"]()
             torch.cuda.synchronize()
-            row["error"] = error(made["out"](), made["want"]())
+            want = made["want"]()
+            row["error"] = error(made["out"](), want)
             if row["error"] > bound:
                 wrong += 1
                 print(f"{title:36} WRONG: relative error {row['error']:.3g}, at most {bound:.3g}", flush=True)
             else:
-                own, others = turns(made["run"], made["peer"])
-                ours, peer = statistics.median(own), statistics.median(others)
+                programs = compared(title, made, want, bound)
+                del want
+                own, *others = turns(made["run"], *programs.values())
+                ours, medians = statistics.median(own), {name: statistics.median(times) for name, times in zip(programs, others)}
                 share = made["flops"] / ours / product if "flops" in made else made["bytes"] / ours / copy
-                row.update(ours=own, torch=others, ratio=peer / ours, share=share)
-                print(f"{title:36} {ours * 1e6:8.1f}us {peer * 1e6:8.1f}us {peer / ours:10.2f} {share:8.2f}  {row['error']:.1e}", flush=True)
+                row.update(ours=own, peers=dict(zip(programs, others)), share=share)
+                if medians:
+                    row["ratio"] = min(medians.values()) / ours
+                ratio = f"{row['ratio']:10.2f}" if medians else f"{'–':>10}"
+                print(f"{title:36} {ours * 1e6:8.1f}us {ratio} {share:8.2f}  {row['error']:.1e}  "
+                      + ", ".join(f"{name} {time * 1e6:.1f}us" for name, time in medians.items()), flush=True)
         except Exception as e:  # noqa: BLE001: one case must not hide the others
             wrong += 1
             row["failed"] = str(e)
@@ -224,7 +261,7 @@ def main():
         rows.append(row)
         torch.cuda.empty_cache()
     if arguments.json:
-        arguments.json.write_text(json.dumps(dict(device=name, driver=driver, torch=torch.__version__, copy=copy, product=product, rows=rows), indent=1))
+        arguments.json.write_text(json.dumps(dict(device=name, driver=driver, torch=torch.__version__, copy=copy, product=product, absent=peers.ABSENT, rows=rows), indent=1))
     return 1 if wrong else 0
 
 
