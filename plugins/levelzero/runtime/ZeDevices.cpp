@@ -49,6 +49,7 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   ZeDevice own{driver, device};
   own.queueGroup = static_cast<uint32_t>(queue - queues.begin());
   own.largest = p.maxAllocation;
+  own.largestGroup = compute.maxGroup;
   for (const MemoryProperties &m : memory)
     own.bytes += m.bytes;
   if (!own.bytes) own.bytes = p.maxAllocation; // shares the host's

@@ -27,6 +27,7 @@ struct ZeDevice {
   uint64_t bytes = 0, largest = 0;
   double nsPerTick = 0;
   uint32_t timestampBits = 64;
+  uint32_t largestGroup = 0; // threads
 };
 struct ZeContext;
 struct ZeStream;
@@ -110,6 +111,11 @@ private:
   Outcome barrierLocked(Stream stream, Event signals, Event awaits);
   /// As barrierLocked, for events that are reset in the order of lists. The list is not the stream's alone.
   Outcome barrierOf(Handle list, Event signals, Event awaits) const;
+  /// Compiles an image; the text of a failure has the log.
+  Outcome build(Context context, const std::string &image, const std::string &flags, Handle &out);
+  Outcome createKernel(Handle module, const std::string &name, Handle &out, KernelProperties &properties);
+  void avoidSpills(Context context, Module module, const std::string &name, Handle &handle,
+                   KernelProperties &properties);
   /// The event after all commands of the stream so far; null if it has had none since it was last found idle.
   Outcome mark(Context context, Stream stream, std::shared_ptr<ZeEvent> &out);
 

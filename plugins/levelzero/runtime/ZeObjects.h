@@ -52,12 +52,14 @@ struct ZeStream {
 /// Arguments and block belong to the kernel and are read when a launch is appended.
 struct ZeKernel {
   Handle handle = nullptr;
-  uint32_t arguments = 0;
+  KernelProperties properties{};
   std::mutex mutex;
 };
 
 struct ZeModule {
   Handle handle = nullptr;
+  Handle large = nullptr; // the same with the large register file; null before a kernel spills
+  std::string image;
   std::mutex mutex; // guards the kernels
   std::map<std::string, ZeKernel> kernels;
 };

@@ -44,6 +44,8 @@ Options parse(const char *text) {
       out.lost = std::atoll(value.c_str());
     else if (key == "residents")
       out.residents = std::atoll(value.c_str());
+    else if (key == "spills")
+      out.spills = std::atoll(value.c_str());
     else if (key == "jit")
       out.jit = value != "fails";
     else if (!key.empty())

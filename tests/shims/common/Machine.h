@@ -27,6 +27,7 @@ struct Options {
   int64_t oom = 0;       // this allocation of device memory, counted from 1, finds none
   int64_t lost = 0;      // this launch, counted from 1, ends the device
   int64_t residents = 1; // blocks that fit on a unit
+  int64_t spills = 0;    // bytes that kernels spill with the usual number of registers
   int broken = -1;       // this device exists and answers no question
   int driver = 0;        // the driver's version; 0: the vendor's default
   bool jit = true;       // false: code does not assemble, and the log says so

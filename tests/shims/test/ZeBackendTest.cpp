@@ -120,6 +120,23 @@ TEST_F(BackendTest, DynamicSharedMemoryIsTheLastParameter) {
   refused(spec, "kernel axpy: it needs 5 parameters, the last for its dynamic shared memory, and has 4");
 }
 
+/// Such a kernel is of a second module.
+TEST_F(BackendTest, KernelsThatSpillGetTheLargeRegisterFile) {
+  for (const auto &[options, modules] :
+       {std::pair("devices=2 spills=512", "2 of kind module"), std::pair("devices=2", "1 of kind module")}) {
+    shimOf().configure(options);
+    auto kernel = axpy();
+    const std::string alive = shimOf().leaks();
+    EXPECT_THAT(alive, HasSubstr(modules));
+    EXPECT_THAT(alive, HasSubstr("1 of kind kernel"));
+    auto s = stream();
+    void *x = alloc(256);
+    ASSERT_EQ(s->fill(x, 0, 256, false, why), TSR_SUCCESS);
+    ASSERT_EQ(s->launch(kernel, axpyValues(x, x, 1.0f, 64).data(), {1, 1, 1}, why), TSR_SUCCESS) << why;
+    EXPECT_EQ(read(*s, x, 64), std::vector<float>(64, 0.0f));
+  }
+}
+
 /// The list of a graph is executed in the queue of each stream that launches it.
 TEST_F(BackendTest, StreamsTakeTurnsWithAGraph) {
   constexpr size_t kCount = 200;

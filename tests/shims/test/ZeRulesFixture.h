@@ -71,9 +71,10 @@ protected:
     EXPECT_EQ(barrier(event), 0);
     EXPECT_EQ(api.eventSynchronize(event, UINT64_MAX), 0);
   }
-  Handle load(const char *name) {
+  Handle load(const char *name, const char *flags = kFlags) {
     const std::string image = shim::contentsOf(shim::Vendor::kImage);
-    const ModuleDescription description{{type::kModule, nullptr}, 0, image.size(), image.data(), "", nullptr};
+    const ModuleDescription description{
+        {type::kModule, nullptr}, 0, image.size(), image.data(), flags, nullptr};
     EXPECT_EQ(api.moduleCreate(context, devices[0], &description, &module, nullptr), 0);
     const KernelDescription own{{type::kKernel, nullptr}, 0, name};
     Handle out = nullptr;
@@ -103,6 +104,7 @@ protected:
     EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 1) << found;
   }
 
+  static constexpr const char *kFlags = "-ze-fp32-correctly-rounded-divide-sqrt";
   const shim::Shim shim{shim::Vendor::kLibrary};
   ZeCalls api;
   Handle driver = nullptr, devices[2] = {}, context = nullptr, list = nullptr, pool = nullptr,

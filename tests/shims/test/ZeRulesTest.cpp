@@ -208,7 +208,8 @@ TEST_F(ZeRules, OneThreadAtATimeSetsArguments) {
 TEST_F(ZeRules, OnlyImagesOfTheTableAreExecuted) {
   std::string image = shim::contentsOf(shim::Vendor::kImage);
   image += std::string("\x38\x00\x01\x00", 4); // OpFunctionEnd, which nothing reads
-  const ModuleDescription description{{type::kModule, nullptr}, 0, image.size(), image.data(), "", nullptr};
+  const ModuleDescription description{
+      {type::kModule, nullptr}, 0, image.size(), image.data(), kFlags, nullptr};
   ASSERT_EQ(api.moduleCreate(context, devices[0], &description, &module, nullptr), 0);
   const KernelDescription own{{type::kKernel, nullptr}, 0, "tsr_kernel_axpy"};
   Handle axpy = nullptr;
@@ -216,6 +217,10 @@ TEST_F(ZeRules, OnlyImagesOfTheTableAreExecuted) {
   EXPECT_NE(launch(axpy, block, block), 0);
   broke("unknown-image");
   unload(axpy);
+}
+TEST_F(ZeRules, ModulesAreBuiltToRoundCorrectly) {
+  unload(load("tsr_kernel_axpy", "-ze-opt-large-register-file"));
+  broke("rounding");
 }
 TEST_F(ZeRules, LogsAreDestroyed) {
   Handle log = nullptr, none = nullptr;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace tessera::shim {
 namespace {
@@ -51,7 +52,7 @@ int give(uint32_t *count, void **out, uint32_t there, auto handle) {
 Machine &machine() { return Machine::get(); }
 // Never destroyed, since the machine counts what is left when the process ends.
 Handles<ZeContext> &contexts = *new Handles<ZeContext>("context", 0x61);
-Handles<Module> &modules = *new Handles<Module>("module", 0x62);
+Handles<ZeModule> &modules = *new Handles<ZeModule>("module", 0x62);
 Handles<Kernel> &kernels = *new Handles<Kernel>("kernel", 0x63);
 Handles<Log> &logs = *new Handles<Log>("build log", 0x64);
 bool isInitialized = false;
@@ -300,7 +301,19 @@ EXPORT zeModuleCreate(void *handle, void *deviceHandle, const ModuleDescription 
   if (!readSpirv(image, code, why)) return finish(kBuildFailure, "error: " + why);
   if (!machine().options.jit) return finish(kBuildFailure, "error: undefined reference to `planted'\n");
   if (code.version > 0x10200) return finish(kBuildFailure, "error: SPIR-V newer than 1.2");
-  auto module = std::make_shared<Module>();
+  auto module = std::make_shared<ZeModule>();
+  std::istringstream flags(description->pBuildFlags ? description->pBuildFlags : "");
+  bool isRounding = false; // the emulator always rounds correctly, this device only if it is told to
+  for (std::string flag; flags >> flag;) {
+    if (flag == "-ze-fp32-correctly-rounded-divide-sqrt")
+      isRounding = true;
+    else if (flag == "-ze-opt-large-register-file")
+      module->isLarge = true;
+    else
+      return finish(kBuildFailure, "error: unknown option " + flag);
+  }
+  if (!isRounding)
+    machine().breach("rounding", "a module is built without correct rounding of divisions and square roots");
   module->context = &own, module->kernels = std::move(code.kernels);
   if (!loadCode(*module, shimDevice(), image, why)) return finish(kBuildFailure, why);
   *out = modules.add(std::move(module));
@@ -357,6 +370,8 @@ EXPORT zeKernelGetProperties(void *handle, KernelProperties *out) {
   std::copy_n(own.block, 3, out->requiredGroupSize);
   out->requiredSubgroupSize = own.subGroup, out->maxSubgroupSize = 32;
   out->localMemSize = static_cast<uint32_t>(own.staticShared);
+  if (!static_cast<const ZeModule &>(*kernel->function.module).isLarge)
+    out->spillMemSize = static_cast<uint32_t>(machine().options.spills);
   return 0;
 }
 EXPORT zeKernelSetGroupSize(void *handle, uint32_t x, uint32_t y, uint32_t z) {

@@ -44,6 +44,9 @@ struct ZeEvent {
   uint32_t index;
   Event event; // stream null: not appended to be signalled since its last reset
 };
+struct ZeModule : Module {
+  bool isLarge = false; // built for the large register file
+};
 struct Kernel {
   Function function;
   std::array<unsigned, 3> block{};
@@ -61,7 +64,7 @@ extern Handles<List> &lists;
 extern Handles<List> &queues;
 extern Handles<Pool> &pools;
 extern Handles<ZeEvent> &events;
-extern Handles<Module> &modules;
+extern Handles<ZeModule> &modules;
 extern Handles<Kernel> &kernels;
 extern Handles<Log> &logs;
 extern bool isInitialized;
