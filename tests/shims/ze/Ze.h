@@ -3,6 +3,7 @@
 #pragma once
 #include "tests/shims/common/Code.h"
 #include <array>
+#include <initializer_list>
 #include <set>
 
 namespace tessera::shim {
@@ -58,7 +59,14 @@ struct Log {
   std::string text;
 };
 
+/// What each of Level Zero's structs begins with.
+struct Head {
+  int stype;
+  void *pNext;
+};
+
 Machine &machine();
+uint64_t sharedBytes(); // that a group of this device may have
 extern Handles<ZeContext> &contexts;
 extern Handles<List> &lists;
 extern Handles<List> &queues;
@@ -78,6 +86,9 @@ public:
   const char *const name;
   std::unique_lock<std::mutex> lock;
 };
+
+/// Records a breach unless the struct says that it is one of `types`.
+bool isOfType(const Call &call, const Head *head, std::initializer_list<int> types);
 
 #define EXPORT extern "C" __attribute__((visibility("default"))) int
 
