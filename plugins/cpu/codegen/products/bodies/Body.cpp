@@ -4,8 +4,10 @@
 #include "plugins/cpu/codegen/products/bodies/Flat.h"
 #include "plugins/cpu/codegen/products/bodies/Kernels.h"
 #include "plugins/cpu/codegen/products/bodies/Panels.h"
+#include "plugins/cpu/codegen/products/bodies/SharedVectors.h"
 #include "plugins/cpu/codegen/products/bodies/Skinny.h"
 #include "plugins/cpu/codegen/products/bodies/Small.h"
+#include "plugins/cpu/codegen/products/bodies/TwoByTwo.h"
 
 namespace tessera::cpu::product {
 namespace {
@@ -28,6 +30,10 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
   if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
 #ifdef __AVX512F__
+  using Least = TwoByTwo<T, TESSERA_A, TESSERA_B>;
+  if (Least::takes(*p)) return Least::run(*p, begin, end);
+  using Shared = SharedVectors<T, TESSERA_A>;
+  if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
   using Tiny = Flat<T, TESSERA_A, TESSERA_B>;
   if (Tiny::takes(*p, end - begin)) return Tiny(x).run(begin, end);
 #endif

@@ -2,7 +2,9 @@
 // is that of the micro-kernels.
 #include "plugins/cpu/codegen/products/bodies/Few.h"
 #include "plugins/cpu/codegen/products/bodies/Kernels.h"
+#include "plugins/cpu/codegen/products/bodies/SharedVectors.h"
 #include "plugins/cpu/codegen/products/bodies/Skinny.h"
+#include "plugins/cpu/codegen/products/bodies/TwoByTwo.h"
 #include "plugins/cpu/codegen/products/bodies/Words.h"
 
 namespace tessera::cpu::product {
@@ -34,6 +36,12 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (isDone) return;
   using Dots = Dot<T, TESSERA_B, Kind::In, InLanes<T, Kind::Widen>>;
   if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
+#ifdef __AVX512F__
+  using Least = TwoByTwo<T, TESSERA_A, TESSERA_B, Kind::In, Kind::Widen>;
+  if (Least::takes(*p)) return Least::run(*p, begin, end);
+  using Shared = SharedVectors<T, TESSERA_A, Kind::In, Kind::Widen>;
+  if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
+#endif
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
   using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
   if (TESSERA_B == n && p->rows <= kMostFewRows && FewRows::takes(*p)) return runWith(FewRows(x));

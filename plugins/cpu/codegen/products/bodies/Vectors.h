@@ -74,6 +74,7 @@ template <class V> inline V multiplyAdd(V x, V y, V sum) {
 }
 
 template <class T> struct AsTheyAre {
+  static Vector<T> widen(Vector<T> v) { return v; }
   static Vector<T> all(const T *from) { return load(from); }
   static Vector<T> first(const T *from, int64_t count) { return loadFirst<Vector<T>>(from, count); }
   static T one(T x) { return x; }

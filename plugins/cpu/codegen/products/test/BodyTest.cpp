@@ -301,6 +301,15 @@ std::vector<Case> edges() {
       cases.push_back({rows, n, depth, 1, n % 3, 2, 2});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
+  cases.push_back({2, 2, 2, 0, 0, 0, 33}),
+      cases.push_back({2, 2, 2, 0, 0, 1, 33}); // products that share vectors
+  for (int64_t n : {4, 8}) {                   // rows that share vectors, and one row, column or step more
+    cases.push_back({n, n, n, 0, 0, 0, 9, n, n}), cases.push_back({3 * n, n, n, 0, 0, 0, 3, n, n});
+    cases.push_back({6 * n, n, n}), cases.push_back({n, n, n, 0, 1, 0, 2}),
+        cases.push_back({n, n, n, 1, 0, 0, 2});
+    cases.push_back({n, n, n, 0, 0, 1, 2}), cases.push_back({2 * n + 1, n, n, 0, 0, 0, 2});
+    cases.push_back({n, n, n + 1, 0, 0, 0, 2}), cases.push_back({n, n + 1, n, 0, 0, 0, 2});
+  }
   for (int64_t n = 2; n <= 6; ++n) // so many that a table for tiny ones pays, up to one past its extents
     cases.push_back({n, n, n, 0, 0, 0, 200});
   cases.push_back({3, 5, 4, 0, 0, 0, 200}), cases.push_back({3, 5, 4, 1, 0, 1, 200});

@@ -1,0 +1,117 @@
+// `shared vectors`: products whose rows of C are half a vector or a quarter, without gaps, and whose depth is
+// as large. Several rows share a vector: each step of k loads a row of B to every part of it, and copies an
+// element of each row of A to the lanes of its part. The order is that of panels. AVX-512 only, whose
+// permutations cross the parts.
+#pragma once
+#include "plugins/cpu/codegen/products/bodies/Context.h"
+#ifdef __AVX512F__
+#include <immintrin.h>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::cpu::product {
+namespace {
+
+template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> class SharedVectors {
+  static constexpr int64_t kLane = kLanes<T>;
+  static constexpr int64_t kLeastColumns = 4;
+  /// With more rows, words (Words.h) multiply narrow elements faster than they are widened.
+  static constexpr int64_t kMostWidenedRows = 16;
+
+public:
+  static bool takes(const Problem &p) {
+    const int64_t n = p.columns;
+    if (n < kLeastColumns || (n != kLane / 2 && n != kLane / 4)) return false;
+    const bool hasGaps = p.strideA != n || p.strideB != n;
+    return p.depth == n && !hasGaps && n <= p.blockColumns && p.rows % n == 0 && p.blockRows % n == 0 &&
+           (!TransposedA || p.rows == n) && (sizeof(In) == sizeof(T) || p.rows <= kMostWidenedRows);
+  }
+
+  explicit SharedVectors(Context<T, In> &x) : x_(x), p_(x.p) {}
+
+  void run(int64_t begin, int64_t end) {
+    if (p_.columns == kLane / 2)
+      walk<2>(begin, end);
+    else if constexpr (kLane / 4 >= kLeastColumns)
+      walk<4>(begin, end);
+  }
+
+private:
+  using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
+  template <int Parts> void walk(int64_t begin, int64_t end) {
+    x_.forRuns(begin, end, [&](const Run &run) {
+      const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
+      if (x_.c) return rows<Parts>(r0, r1, x_.c + r0 * p_.strideC, p_.strideC);
+      for (int64_t r = r0; r < r1; r += p_.blockRows) {
+        rows<Parts>(r, least(r1, r + p_.blockRows), x_.results, p_.blockColumns);
+        x_.finish(r, 0, 1, x_.results);
+      }
+    });
+  }
+
+  template <int Parts> void rows(int64_t r, int64_t end, T *c, int64_t strideC) const {
+    if (strideC == p_.columns)
+      rows<Parts, false>(r, end, c, strideC);
+    else
+      rows<Parts, true>(r, end, c, strideC);
+  }
+
+  template <int Parts, bool HasGaps> void rows(int64_t r, int64_t end, T *c, int64_t strideC) const {
+    constexpr int64_t width = kLane / Parts;
+    constexpr int vectors = int(width) / Parts; // of `width` rows
+    Vector<Index> at;                           // the lane of A's vector that a lane multiplies
+    for (int i = 0; i < kLane; ++i)
+      at[i] = Index(TransposedA ? i / width : i / width * width);
+    for (; r < end; r += width, c += width * strideC) {
+      Vector<T> sums[vectors] = {}, ofA[vectors];
+      for (int v = 0; v < vectors && !TransposedA; ++v)
+        ofA[v] = Widen::all(x_.a + r * width + v * kLane);
+      for (int k = 0; k < width; ++k) {
+        const Vector<T> row = inAllParts<Parts>(x_.b + k * width);
+        const Vector<T> column = TransposedA ? inAllParts<Parts>(x_.a + k * width) : row;
+        for (int v = 0; v < vectors; ++v) {
+          const Vector<T> x =
+              TransposedA ? permute(column, at + Index(v * Parts)) : permute(ofA[v], at + Index(k));
+          sums[v] = multiplyAdd(x, row, sums[v]);
+        }
+      }
+      for (int v = 0; v < vectors; ++v)
+        storeRows<Parts, HasGaps>(c + v * Parts * strideC, strideC, sums[v]);
+    }
+  }
+
+  template <int Parts, bool HasGaps> static void storeRows(T *to, int64_t stride, Vector<T> sums) {
+    constexpr int64_t width = kLane / Parts;
+    if (!HasGaps) return store(to, sums);
+    T rows[kLane];
+    store(rows, sums);
+    for (int i = 0; i < Parts; ++i, to += stride)
+      __builtin_memcpy(to, rows + i * width, width * sizeof(T));
+  }
+
+  /// A row of an operand in every part of a vector.
+  template <int Parts> static Vector<T> inAllParts(const In *from) {
+    using Row __attribute__((vector_size(kLane * int64_t(sizeof(In)) / Parts))) = In;
+    return [&]<int... I>(Row row, std::integer_sequence<int, I...>) {
+      return Widen::widen(__builtin_shufflevector(row, row, (I % int(kLane / Parts))...));
+    }(loadAs<Row>(from), std::make_integer_sequence<int, int(kLane)>());
+  }
+
+  static Vector<T> permute(Vector<T> x, Vector<Index> at) {
+    const auto lanes = __builtin_bit_cast(__m512i, at);
+    if constexpr (__is_same(T, float))
+      return _mm512_permutexvar_ps(lanes, x);
+    else if constexpr (__is_same(T, double))
+      return _mm512_permutexvar_pd(lanes, x);
+    else
+      return __builtin_bit_cast(Vector<T>, _mm512_permutexvar_epi32(lanes, __builtin_bit_cast(__m512i, x)));
+  }
+
+  Context<T, In> &x_;
+  const Problem &p_;
+};
+
+} // namespace
+} // namespace tessera::cpu::product
+#endif
