@@ -18,6 +18,15 @@ using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T
                              int64_t strideC, int64_t last, int64_t fresh);
 template <class T> using MicroKernels = MicroKernel<T>[kMaxVectors][kMaxRows];
 
+/// Do the products of the batch follow each other, each of so many elements?
+[[maybe_unused]] inline bool isOneBatch(const Problem &p, int64_t a, int64_t b, int64_t c) {
+  for (int64_t axis = p.batchAxes; axis-- > 0;) {
+    if (p.batchA[axis] != a || p.batchB[axis] != b || p.batchC[axis] != c) return false;
+    a *= p.batchExtent[axis], b *= p.batchExtent[axis], c *= p.batchExtent[axis];
+  }
+  return true;
+}
+
 /// The operands at one batch index: elements of In, whose products are summed in T. Lives for one call of a
 /// body.
 template <class T, class In = T> class Context {
@@ -32,12 +41,7 @@ public:
   /// Splits a range of programs into runs, and calls each(run) with the operands of its batch index.
   template <class Each> void forRuns(int64_t begin, int64_t end, Each each) {
     const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
-    if (rowBlocks * columnBlocks == 1) { // without divisions, which small products would notice
-      enter(begin);
-      for (; begin < end; ++begin, next())
-        each(Run{begin, 0, 0, 1, 1});
-      return;
-    }
+    if (rowBlocks * columnBlocks == 1) return forProducts(begin, end, each);
     while (begin < end) {
       const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
       Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
@@ -84,7 +88,7 @@ public:
   T *panel, *rowsOfA, *results; // in scratch
 
 private:
-  void enter(int64_t batch) {
+  [[gnu::noinline]] void enter(int64_t batch) {
     batch_ = batch;
     a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
@@ -96,8 +100,30 @@ private:
     }
   }
 
-  /// Goes on to the next batch index, without a division.
-  void next() {
+  /// Calls each(run) for products of one block. Along the last axis of the batch nothing but addresses
+  /// changes: small products would notice more.
+  template <class Each> void forProducts(int64_t begin, int64_t end, Each each) {
+    const int64_t last = p.batchAxes - 1;
+    const int64_t extent = last < 0 ? 1 : p.batchExtent[last];
+    const int64_t stepA = last < 0 ? 0 : p.batchA[last], stepB = last < 0 ? 0 : p.batchB[last],
+                  stepC = last < 0 || !p.c ? 0 : p.batchC[last];
+    enter(begin);
+    while (true) {
+      const int64_t at = last < 0 ? 0 : at_[last], stop = least(end, begin + extent - at);
+      const In *nextA = a, *nextB = b;
+      T *nextC = c;
+      if (last >= 0) at_[last] += stop - begin - 1;
+      for (; begin < stop; ++begin, nextA += stepA, nextB += stepB, nextC += stepC) {
+        a = nextA, b = nextB, c = nextC, batch_ = begin;
+        each(Run{begin, 0, 0, 1, 1});
+      }
+      if (begin == end) return;
+      next();
+    }
+  }
+
+  /// Goes on to the next batch index, without a division. A call is rare, and each body has many.
+  [[gnu::noinline]] void next() {
     ++batch_;
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
       const bool wraps = ++at_[axis] == p.batchExtent[axis];

@@ -1,7 +1,7 @@
-// `shared vectors`: products whose rows of C are half a vector or a quarter, without gaps, and whose depth is
-// as large. Several rows share a vector: each step of k loads a row of B to every part of it, and copies an
-// element of each row of A to the lanes of its part. The order is that of panels. AVX-512 only, whose
-// permutations cross the parts.
+// `shared vectors`: products whose rows of C are a vector, half of one or a quarter, without gaps, and whose
+// depth is as large. Several rows share a vector: each step of k loads a row of B to every part of it, and
+// copies an element of each row of A to the lanes of its part. The order is that of panels. AVX-512 only,
+// whose permutations cross the parts.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 #ifdef __AVX512F__
@@ -21,16 +21,19 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
 public:
   static bool takes(const Problem &p) {
     const int64_t n = p.columns;
-    if (n < kLeastColumns || (n != kLane / 2 && n != kLane / 4)) return false;
+    constexpr bool widens = sizeof(In) < sizeof(T);
+    if (n < kLeastColumns || !((n == kLane && !widens) || n == kLane / 2 || n == kLane / 4)) return false;
     const bool hasGaps = p.strideA != n || p.strideB != n;
     return p.depth == n && !hasGaps && n <= p.blockColumns && p.rows % n == 0 && p.blockRows % n == 0 &&
-           (!TransposedA || p.rows == n) && (sizeof(In) == sizeof(T) || p.rows <= kMostWidenedRows);
+           (!TransposedA || p.rows == n) && (!widens || p.rows <= kMostWidenedRows);
   }
 
   explicit SharedVectors(Context<T, In> &x) : x_(x), p_(x.p) {}
 
   void run(int64_t begin, int64_t end) {
-    if (p_.columns == kLane / 2)
+    if (p_.columns == kLane) {
+      if constexpr (sizeof(In) == sizeof(T)) walk<1>(begin, end);
+    } else if (p_.columns == kLane / 2)
       walk<2>(begin, end);
     else if constexpr (kLane / 4 >= kLeastColumns)
       walk<4>(begin, end);
@@ -40,36 +43,55 @@ private:
   using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
   template <int Parts> void walk(int64_t begin, int64_t end) {
+    const int64_t n = p_.columns, ofA = p_.rows * n, ofB = n * n;
+    if (p_.c && p_.rows <= p_.blockRows && isOneBatch(p_, ofA, ofB, ofA)) { // by addresses in registers
+      const In *a = static_cast<const In *>(p_.a) + begin * ofA,
+               *b = static_cast<const In *>(p_.b) + begin * ofB;
+      T *c = static_cast<T *>(p_.c) + begin * ofA;
+      for (; begin < end; ++begin, a += ofA, b += ofB, c += ofA)
+        rows<Parts, false>(p_.rows, a, b, c, n);
+      return;
+    }
+    walkRuns(begin, end, rows<Parts>);
+  }
+
+  /// One copy for all widths of rows.
+  using Rows = void (*)(int64_t count, const In *a, const In *b, T *c, int64_t strideC);
+  [[gnu::noinline]] void walkRuns(int64_t begin, int64_t end, Rows rows) {
+    const int64_t n = p_.columns;
     x_.forRuns(begin, end, [&](const Run &run) {
       const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
-      if (x_.c) return rows<Parts>(r0, r1, x_.c + r0 * p_.strideC, p_.strideC);
+      if (x_.c) return rows(r1 - r0, x_.a + r0 * n, x_.b, x_.c + r0 * p_.strideC, p_.strideC);
       for (int64_t r = r0; r < r1; r += p_.blockRows) {
-        rows<Parts>(r, least(r1, r + p_.blockRows), x_.results, p_.blockColumns);
+        rows(least(r1 - r, p_.blockRows), x_.a + r * n, x_.b, x_.results, p_.blockColumns);
         x_.finish(r, 0, 1, x_.results);
       }
     });
   }
 
-  template <int Parts> void rows(int64_t r, int64_t end, T *c, int64_t strideC) const {
-    if (strideC == p_.columns)
-      rows<Parts, false>(r, end, c, strideC);
-    else
-      rows<Parts, true>(r, end, c, strideC);
+  template <int Parts>
+  [[gnu::noinline]] static void rows(int64_t count, const In *a, const In *b, T *c, int64_t strideC) {
+    rows<Parts, true>(count, a, b, c, strideC);
   }
 
-  template <int Parts, bool HasGaps> void rows(int64_t r, int64_t end, T *c, int64_t strideC) const {
+  template <int Parts, bool MayHaveGaps>
+  static void rows(int64_t count, const In *a, const In *b, T *c, int64_t strideC) {
     constexpr int64_t width = kLane / Parts;
     constexpr int vectors = int(width) / Parts; // of `width` rows
     Vector<Index> at;                           // the lane of A's vector that a lane multiplies
     for (int i = 0; i < kLane; ++i)
       at[i] = Index(TransposedA ? i / width : i / width * width);
-    for (; r < end; r += width, c += width * strideC) {
+    for (; count > 0; count -= width, a += width * width, c += width * strideC) {
+      if constexpr (Parts == 1) {
+        wholeVectors(a, b, c, strideC);
+        continue;
+      }
       Vector<T> sums[vectors] = {}, ofA[vectors];
       for (int v = 0; v < vectors && !TransposedA; ++v)
-        ofA[v] = Widen::all(x_.a + r * width + v * kLane);
+        ofA[v] = Widen::all(a + v * kLane);
       for (int k = 0; k < width; ++k) {
-        const Vector<T> row = inAllParts<Parts>(x_.b + k * width);
-        const Vector<T> column = TransposedA ? inAllParts<Parts>(x_.a + k * width) : row;
+        const Vector<T> row = inAllParts<Parts>(b + k * width);
+        const Vector<T> column = TransposedA ? inAllParts<Parts>(a + k * width) : row;
         for (int v = 0; v < vectors; ++v) {
           const Vector<T> x =
               TransposedA ? permute(column, at + Index(v * Parts)) : permute(ofA[v], at + Index(k));
@@ -77,13 +99,26 @@ private:
         }
       }
       for (int v = 0; v < vectors; ++v)
-        storeRows<Parts, HasGaps>(c + v * Parts * strideC, strideC, sums[v]);
+        storeRows<Parts, MayHaveGaps>(c + v * Parts * strideC, strideC, sums[v]);
     }
   }
 
-  template <int Parts, bool HasGaps> static void storeRows(T *to, int64_t stride, Vector<T> sums) {
+  /// Rows of a whole vector: instructions that multiply copy the elements of A.
+  [[gnu::noinline]] static void wholeVectors(const T *a, const T *b, T *c, int64_t strideC) {
+    Vector<T> sums[kLane] = {};
+#pragma clang loop unroll_count(4)
+    for (int k = 0; k < kLane; ++k, a += TransposedA ? kLane : 1, b += kLane) {
+      const Vector<T> row = load(b);
+      for (int i = 0; i < kLane; ++i)
+        sums[i] = multiplyAdd(a[TransposedA ? i : i * kLane] - Vector<T>{}, row, sums[i]);
+    }
+    for (int i = 0; i < kLane; ++i)
+      store(c + i * strideC, sums[i]);
+  }
+
+  template <int Parts, bool MayHaveGaps> static void storeRows(T *to, int64_t stride, Vector<T> sums) {
     constexpr int64_t width = kLane / Parts;
-    if (!HasGaps) return store(to, sums);
+    if (!MayHaveGaps || stride == width) return store(to, sums);
     T rows[kLane];
     store(rows, sums);
     for (int i = 0; i < Parts; ++i, to += stride)

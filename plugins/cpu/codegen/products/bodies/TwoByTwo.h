@@ -18,10 +18,7 @@ public:
     if (!p.c || p.rows != 2 || p.columns != 2 || p.depth != 2 || p.blockRows < 2 || p.blockColumns < 2)
       return false;
     if (p.strideA != 2 || p.strideB != 2 || p.strideC != 2) return false;
-    int64_t stride = kElements;
-    for (int64_t axis = p.batchAxes; axis-- > 0; stride *= p.batchExtent[axis])
-      if (p.batchA[axis] != stride || p.batchB[axis] != stride || p.batchC[axis] != stride) return false;
-    return true;
+    return isOneBatch(p, kElements, kElements, kElements);
   }
 
   /// The products [begin, end) of the batch.

@@ -204,8 +204,12 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   p.rows = x.rows, p.columns = x.columns, p.depth = x.depth;
   p.strideA = strideA, p.strideB = strideB, p.strideC = strideC;
   p.blockRows = x.blockRows, p.blockColumns = x.blockColumns;
-  p.batchAxes = 1, p.batchExtent[0] = x.batch;
-  p.batchA[0] = eachA, p.batchB[0] = eachB, p.batchC[0] = x.rows * strideC;
+  // The same batch along two axes where it has a divisor.
+  const int64_t inner = x.batch % 4 == 0 ? 4 : x.batch % 3 == 0 ? 3 : 1;
+  const int64_t eachC = x.rows * strideC;
+  p.batchAxes = 2, p.batchExtent[0] = x.batch / inner, p.batchExtent[1] = inner;
+  p.batchA[0] = inner * eachA, p.batchB[0] = inner * eachB, p.batchC[0] = inner * eachC;
+  p.batchA[1] = eachA, p.batchB[1] = eachB, p.batchC[1] = eachC;
   Sink sink{&p, c};
   uint64_t values[2] = {0, reinterpret_cast<uint64_t>(&sink)};
   p.epilogue = copyBlocks<T>, p.values = values, p.slot = 0, p.epilogueScratch = 64;
@@ -303,7 +307,7 @@ std::vector<Case> edges() {
     cases.push_back({n, n, n, 0, 0, 0, 7});
   cases.push_back({2, 2, 2, 0, 0, 0, 33}),
       cases.push_back({2, 2, 2, 0, 0, 1, 33}); // products that share vectors
-  for (int64_t n : {4, 8}) {                   // rows that share vectors, and one row, column or step more
+  for (int64_t n : {4, 8, 16}) {               // rows that share vectors, and one row, column or step more
     cases.push_back({n, n, n, 0, 0, 0, 9, n, n}), cases.push_back({3 * n, n, n, 0, 0, 0, 3, n, n});
     cases.push_back({6 * n, n, n}), cases.push_back({n, n, n, 0, 1, 0, 2}),
         cases.push_back({n, n, n, 1, 0, 0, 2});
