@@ -217,6 +217,40 @@ def k(X: ts.Tensor["M", "K", ts.f32], W: ts.Tensor["K", "N", ts.{dtype}], V: ts.
         yield plain
 
 
+def widened():
+    """Products of elements widened to bytes, and sums and arithmetic of elements widened to i32."""
+    for dtype, wide in (("i4", "i8"), ("u4", "u8")):
+        for order in ("nn", "nt"):
+            b, db = ("B[k:k+32, n:n+64]", '"K", "N"') if order == "nn" else ("B[n:n+64, k:k+32]", '"N", "K"')
+            p = program(f"packed/widened/{dtype}/{order}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor[{db}, ts.{dtype}], C: ts.Tensor["M", "N", ts.i32], D: ts.Tensor["M", "N", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, 32):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((32, 64), ts.i32)
+            for k in ts.tile.range(0, K, 32):
+                b = ts.tile.cast({b}, ts.{wide}){"" if order == "nn" else ".T"}
+                acc = ts.tile.mma(ts.tile.cast(A[m:m+32, k:k+32], ts.{wide}), b, acc)
+            C[m:m+32, n:n+64] = acc
+            D[m:m+32, n:n+64] = ts.tile.cast(acc, ts.{dtype})
+""")
+            for m, n, k in ((1, 1, 1), (3, 65, 33), (32, 64, 64), (33, 127, 95), (5, 64, 128), (64, 3, 65)):
+                x, w = random(dtype, (m, k), m), random(dtype, (k, n), n)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, x), "B": (dtype, w if order == "nn" else w.T)},
+                      {"C": want("i32", x @ w), "D": want(dtype, cast(x @ w, "i32", dtype))})
+            yield p
+        p = program(f"packed/rows/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], S: ts.Tensor["M", ts.i32], Y: ts.Tensor["M", "N", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, 8):
+        x = ts.tile.cast(X[m:m+8, 0:256], ts.i32)
+        S[m:m+8] = ts.tile.sum(x, axis=1)
+        Y[m:m+8, 0:256] = ts.tile.cast(x * 3 + 1, ts.{dtype})
+""")
+        for m, n in (*SIZES, (9, 256), (8, 255), (3, 128)):
+            x = random(dtype, (m, n), m * n)
+            p.run({"M": m, "N": n}, {"X": (dtype, x)}, {"S": want("i32", x.sum(1)), "Y": want(dtype, cast(x * 3 + 1, "i32", dtype))})
+        yield p
+
+
 def graphs():
     for dtype in PACKED:
         p = program(f"packed/graph/{dtype}", f"""@ts.kernel
@@ -242,5 +276,5 @@ def f(X: ts.Tensor["M", "N", ts.{dtype}], I: ts.Tensor["k", ts.i32], Z: ts.Tenso
 
 
 def programs():
-    for family in (casts, tiles, shifted, masked, gathered, lanes, others, products, graphs):
+    for family in (casts, tiles, shifted, masked, gathered, lanes, others, products, widened, graphs):
         yield from family()

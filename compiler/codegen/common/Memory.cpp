@@ -540,6 +540,19 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
                    mask);
 }
 
+TileLowering::Present TileLowering::storedPart(const Window &w, ValueRange lower, ValueRange upper) {
+  Present part;
+  if (!w.inBounds) part = presentPart(w);
+  if (upper.empty()) return part;
+  Vec<Value> lo = mappedScalars(lower), hi = mappedScalars(upper);
+  for (auto [d, other] : llvm::enumerate(part.lower))
+    lo[d] = b_.createOrFold<arith::MaxSIOp>(lo[d], other);
+  for (auto [d, other] : llvm::enumerate(part.upper))
+    hi[d] = b_.createOrFold<arith::MinSIOp>(hi[d], other);
+  part.lower = lo, part.upper = hi;
+  return part;
+}
+
 void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, ValueRange lower,
                                ValueRange upper, Value flags) {
   Type element = w.view.element;
@@ -550,15 +563,7 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
     return storeLeading(element, v, first, mode.count);
   bool isMasked = !mode.inside && (!w.inBounds || !upper.empty());
   Present part;
-  if (isMasked && !w.inBounds) part = presentPart(w);
-  if (isMasked && !upper.empty()) {
-    Vec<Value> lo = mappedScalars(lower), hi = mappedScalars(upper);
-    for (auto [d, other] : llvm::enumerate(part.lower))
-      lo[d] = b_.createOrFold<arith::MaxSIOp>(lo[d], other);
-    for (auto [d, other] : llvm::enumerate(part.upper))
-      hi[d] = b_.createOrFold<arith::MinSIOp>(hi[d], other);
-    part.lower = lo, part.upper = hi;
-  }
+  if (isMasked) part = storedPart(w, lower, upper);
   if (lanes && isMasked && !flags && w.isContiguous() && !isPacked(element) &&
       isConstantIntValue(part.lower.back(), 0)) {
     Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);

@@ -9,6 +9,8 @@
 // if it is odd. So two loads and two shifts by the same amount in all lanes read any vector, without a branch
 // and without touching a byte that holds none of its elements. If the parity is known, LLVM merges the loads.
 //
+// If vectors are known to begin with a whole byte, one load of their bytes and a shift give both halves.
+//
 // A store writes a byte of which it has both elements plainly. Of which it has only one it clears and sets
 // four bits with atomic operations, because the other ones may be another program's.
 #include "compiler/codegen/common/TileLowering.h"
@@ -34,19 +36,20 @@ Value TileLowering::halfByteAddress(Value data) {
   return LLVM::IntToPtrOp::create(b_, data.getType(), twice);
 }
 
-/// The bytes of the elements at `number`, one or a vector of addresses in half bytes.
-static Value bytesAt(OpBuilder &b, Location loc, Value number) {
+/// The bytes of the elements at `number`, one or a vector of addresses in half bytes, as pointers like
+/// `address`.
+static Value bytesAt(OpBuilder &b, Location loc, Value number, Type address) {
   Value one = arith::ConstantOp::create(b, loc, b.getIntegerAttr(b.getI64Type(), 1));
   if (auto vector = dyn_cast<VectorType>(number.getType()))
     one = vector::BroadcastOp::create(b, loc, vector, one);
-  Type pointer = sameShape(number.getType(), LLVM::LLVMPointerType::get(b.getContext()));
+  Type pointer = sameShape(number.getType(), getElementTypeOrSelf(address));
   Value half = arith::ShRUIOp::create(b, loc, number, one);
   return LLVM::IntToPtrOp::create(b, loc, pointer, half);
 }
 
 Value TileLowering::byteAddress(Type memory, Value address) {
   if (!isPacked(memory)) return address;
-  return bytesAt(b_, b_.getLoc(), LLVM::PtrToIntOp::create(b_, b_.getI64Type(), address));
+  return bytesAt(b_, b_.getLoc(), LLVM::PtrToIntOp::create(b_, b_.getI64Type(), address), address.getType());
 }
 
 namespace {
@@ -65,6 +68,24 @@ struct Bits {
   Value left(Value x, Value by) { return arith::ShLIOp::create(b, x, by); }
   Value right(Value x, Value by) { return arith::ShRUIOp::create(b, x, by); }
   Value either(Value x, Value y) { return arith::OrIOp::create(b, x, y); }
+  /// Bytes in integers of `width` bits, of which there are few operations on many bytes.
+  Value words(Value bytes, unsigned width) {
+    const int64_t count = cast<VectorType>(bytes.getType()).getDimSize(0) * 8 / width;
+    return vector::BitCastOp::create(b, VectorType::get({count}, b.getIntegerType(width)), bytes);
+  }
+  /// `byte` in each byte of such an integer; at most 127.
+  Value repeated(Type words, uint64_t byte) {
+    const unsigned width = cast<VectorType>(words).getElementTypeBitWidth();
+    return number(words, int64_t(~uint64_t(0) >> (64 - width)) / 255 * int64_t(byte));
+  }
+  Value low(Value words) { return arith::AndIOp::create(b, words, repeated(words.getType(), 15)); }
+  /// Elements in the low halves of the bytes of words, extended to the bytes: nothing reaches the next byte.
+  Value extendedInWords(Value low, Type memory) {
+    if (memory.isUnsignedInteger()) return low;
+    Type type = low.getType();
+    Value sign = arith::AndIOp::create(b, low, repeated(type, 8));
+    return either(low, arith::MulIOp::create(b, sign, number(type, 0xf0 / 8)));
+  }
   Value narrow(Value x, unsigned bits) {
     return arith::TruncIOp::create(b, sameShape(x.getType(), b.getIntegerType(bits)), x);
   }
@@ -85,7 +106,43 @@ struct Bits {
   }
 };
 
+/// The widest integer that `bytes` bytes are a multiple of.
+unsigned widthOfWords(int64_t bytes) {
+  return bytes % 8 == 0 ? 64 : bytes % 4 == 0 ? 32 : bytes % 2 == 0 ? 16 : 8;
+}
+
+/// Indices of a shuffle that interleaves two vectors.
+SmallVector<int64_t> alternating(int64_t length) {
+  SmallVector<int64_t> order;
+  for (int64_t i = 0; i < length; ++i)
+    order.append({i, length + i});
+  return order;
+}
+
 } // namespace
+
+/// Words of 32 bits at most: GPUs compute with two of them where an integer has 64.
+Value TileLowering::loadWholeBytes(Type memory, Value address, int64_t lanes) {
+  Bits bits{b_};
+  Value bytes = load(b_.getI8Type(), byteAddress(memory, address), lanes / 2);
+  Value words = bits.words(bytes, std::min(32u, widthOfWords(lanes / 2)));
+  auto elements = [&](Value low) {
+    return vector::BitCastOp::create(b_, bytes.getType(), bits.extendedInWords(low, memory)).getResult();
+  };
+  Value even = elements(bits.low(words)),
+        odd = elements(bits.low(bits.right(words, bits.number(words.getType(), 4))));
+  return vector::ShuffleOp::create(b_, even, odd, alternating(lanes / 2));
+}
+
+void TileLowering::storeWholeBytes(Value v, Value bytes) {
+  Bits bits{b_};
+  const unsigned width = std::min(32u, widthOfWords(cast<VectorType>(v.getType()).getDimSize(0) / 2));
+  Value low = bits.low(bits.words(bits.everyOther(v, 0), width)),
+        high = bits.low(bits.words(bits.everyOther(v, 1), width));
+  Value words = bits.either(low, bits.left(high, bits.number(high.getType(), 4)));
+  auto type = VectorType::get({cast<VectorType>(v.getType()).getDimSize(0) / 2}, b_.getI8Type());
+  store(b_.getI8Type(), vector::BitCastOp::create(b_, type, words), bytes);
+}
 
 Value TileLowering::loadPacked(Type memory, Value address, int64_t lanes, Value mask) {
   Bits bits{b_};
@@ -96,45 +153,45 @@ Value TileLowering::loadPacked(Type memory, Value address, int64_t lanes, Value 
   }
   Value number = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), address);
   if (!lanes) {
-    Value v = load(byte, bytesAt(b_, b_.getLoc(), number), 0, mask);
+    Value v = load(byte, byteAddress(memory, address), 0, mask);
     return bits.extended(bits.all(bits.right(v, bits.narrow(bits.shiftOf(number), 8)), 15), memory);
   }
+  if (!mask && beginsWithByte()) return loadWholeBytes(memory, address, lanes);
   // The shifts take words, which processors can shift; what crosses from byte to byte is cut off.
   const int64_t half = lanes / 2;
-  const unsigned width = half % 8 == 0 ? 64 : half % 4 == 0 ? 32 : half % 2 == 0 ? 16 : 8;
-  auto words = VectorType::get({half * 8 / width}, b_.getIntegerType(width));
+  const unsigned width = widthOfWords(half);
   auto part = [&](Value at, int64_t first, Value shift) {
-    Value v = load(byte, bytesAt(b_, b_.getLoc(), at), half, mask ? bits.everyOther(mask, first) : Value());
+    Value v = load(byte, bytesAt(b_, b_.getLoc(), at, address.getType()), half,
+                   mask ? bits.everyOther(mask, first) : Value());
     Value by = width < 64 ? bits.narrow(shift, width) : shift;
-    Value shifted = bits.right(vector::BitCastOp::create(b_, words, v), splat(by, words.getDimSize(0)));
+    Value words = bits.words(v, width);
+    Value shifted = bits.right(words, splat(by, cast<VectorType>(words.getType()).getDimSize(0)));
     return bits.all(vector::BitCastOp::create(b_, v.getType(), shifted), 15);
   };
   Value shift = bits.shiftOf(number), one = bits.number(number.getType(), 1);
   Value even = part(number, 0, shift);
   Value odd = part(arith::AddIOp::create(b_, number, one), 1,
                    arith::SubIOp::create(b_, bits.number(number.getType(), 4), shift));
-  Vec<int64_t> order;
-  for (int64_t i = 0; i < half; ++i)
-    order.append({i, half + i});
-  return bits.extended(vector::ShuffleOp::create(b_, even, odd, order), memory);
+  return bits.extended(vector::ShuffleOp::create(b_, even, odd, alternating(half)), memory);
 }
 
 Value TileLowering::loadPackedLanes(Type memory, Value addresses, Value mask) {
   Bits bits{b_};
   Value numbers = LLVM::PtrToIntOp::create(b_, sameShape(addresses.getType(), b_.getI64Type()), addresses);
-  Value v = loadLanes(b_.getI8Type(), bytesAt(b_, b_.getLoc(), numbers), mask);
+  Value v = loadLanes(b_.getI8Type(), bytesAt(b_, b_.getLoc(), numbers, addresses.getType()), mask);
   return bits.extended(bits.all(bits.right(v, bits.narrow(bits.shiftOf(numbers), 8)), 15), memory);
 }
 
 /// Sets four bits of a byte. Others may set the other four at the same time.
-void TileLowering::storeHalfByte(Value v, Value number) {
+void TileLowering::storeHalfByte(Value v, Value number, Type address) {
   Bits bits{b_};
-  Value shift = bits.narrow(bits.shiftOf(number), 8), to = bytesAt(b_, b_.getLoc(), number);
+  Value shift = bits.narrow(bits.shiftOf(number), 8), to = bytesAt(b_, b_.getLoc(), number, address);
   Value place = bits.left(bits.number(v.getType(), 15), shift);
   Value others = arith::XOrIOp::create(b_, place, bits.number(v.getType(), -1));
   constexpr auto order = LLVM::AtomicOrdering::monotonic;
-  LLVM::AtomicRMWOp::create(b_, LLVM::AtomicBinOp::_and, to, others, order);
-  LLVM::AtomicRMWOp::create(b_, LLVM::AtomicBinOp::_or, to, bits.left(bits.all(v, 15), shift), order);
+  const StringRef scope = syncScope(tile::MemoryScope::Device);
+  LLVM::AtomicRMWOp::create(b_, LLVM::AtomicBinOp::_and, to, others, order, scope);
+  LLVM::AtomicRMWOp::create(b_, LLVM::AtomicBinOp::_or, to, bits.left(bits.all(v, 15), shift), order, scope);
 }
 
 void TileLowering::forEachLane(Value chosen, llvm::function_ref<void(Value lane)> body) {
@@ -167,14 +224,16 @@ void TileLowering::storePacked(Value v, Value address, Value mask) {
       auto branch = scf::IfOp::create(b_, TypeRange(), mask, false);
       b_.setInsertionPointToStart(&branch.getThenRegion().front());
     }
-    return storeHalfByte(vector ? lane(v, 0) : v, number);
+    return storeHalfByte(vector ? lane(v, 0) : v, number, address.getType());
   }
+  if (!mask && beginsWithByte())
+    return storeWholeBytes(v, bytesAt(b_, b_.getLoc(), number, address.getType()));
   auto joined = [&](Value nibbles) {
     Value high = bits.everyOther(nibbles, 1);
     return bits.either(bits.all(bits.everyOther(nibbles, 0), 15),
                        bits.left(high, bits.number(high.getType(), 4)));
   };
-  Value start = bytesAt(b_, b_.getLoc(), number), zero = zeroOf(i64);
+  Value start = bytesAt(b_, b_.getLoc(), number, address.getType()), zero = zeroOf(i64);
   Value isEven = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, bits.all(number, 1), zero),
         isWhole = isEven;
   if (mask) {
@@ -206,7 +265,7 @@ void TileLowering::storePacked(Value v, Value address, Value mask) {
         arith::ExtUIOp::create(b_, i64, vector::ExtractOp::create(b_, high, ArrayRef<OpFoldResult>{k}));
     Value twice = bits.left(toI64(k), bits.number(i64, 1));
     Value at = arith::AddIOp::create(b_, first, bits.either(twice, isHigh));
-    storeHalfByte(vector::ExtractOp::create(b_, single, ArrayRef<OpFoldResult>{k}), at);
+    storeHalfByte(vector::ExtractOp::create(b_, single, ArrayRef<OpFoldResult>{k}), at, address.getType());
   });
 }
 
@@ -217,7 +276,8 @@ void TileLowering::storePackedLanes(Value v, Value addresses, Value mask) {
                  cast<VectorType>(v.getType()).getDimSize(0));
   forEachLane(mask, [&](Value k) {
     storeHalfByte(vector::ExtractOp::create(b_, v, ArrayRef<OpFoldResult>{k}),
-                  vector::ExtractOp::create(b_, numbers, ArrayRef<OpFoldResult>{k}));
+                  vector::ExtractOp::create(b_, numbers, ArrayRef<OpFoldResult>{k}),
+                  getElementTypeOrSelf(addresses.getType()));
   });
 }
 

@@ -154,6 +154,8 @@ protected:
   virtual unsigned alignmentOf(Type element, int64_t /*lanes*/) const {
     return std::max(1u, inMemoryElement(element).getIntOrFloatBitWidth() / 8);
   }
+  /// Does the first element of each vector of packed elements that is emitted now begin a byte?
+  virtual bool beginsWithByte() const { return false; }
   /// Casts a value in the form of registers.
   virtual Value convert(Value v, DType from, DType to);
   /// Returns the part of a store's nest that needs no masks, if masks at the beginning of a tile make that
@@ -305,6 +307,8 @@ protected:
     Value row;
   };
   Present presentPart(const Window &);
+  /// The elements inside the tensor that are also between the bounds of a store. All are: no lower and upper.
+  Present storedPart(const Window &, mlir::ValueRange lower, mlir::ValueRange upper);
   Value windowAddress(const Window &, Indices at);
   Value stridedAddresses(Value first, Value stride, Type element, int64_t lanes);
   Value intervalMask(Indices lower, Indices upper, Indices at, int64_t lanes, Value row = {});
@@ -341,10 +345,12 @@ protected:
   /// The address of the byte that holds an element.
   Value byteAddress(Type memory, Value address);
   Value loadPacked(Type memory, Value address, int64_t lanes, Value mask);
+  Value loadWholeBytes(Type memory, Value address, int64_t lanes);
+  void storeWholeBytes(Value v, Value bytes);
   Value loadPackedLanes(Type memory, Value addresses, Value mask);
   void storePacked(Value v, Value address, Value mask);
   void storePackedLanes(Value vector, Value addresses, Value mask);
-  void storeHalfByte(Value v, Value number);
+  void storeHalfByte(Value v, Value number, Type address);
   /// Emits a loop over the lanes in which a vector of flags is set, in order.
   void forEachLane(Value chosen, llvm::function_ref<void(Value lane)> body);
 

@@ -3,6 +3,7 @@
 // Whether the rows of the tensor are aligned for that is known at run time. Where they are not, the elements
 // are copied at once, with masks.
 #include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -22,6 +23,11 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
   const bool isShared = cast<LLVM::LLVMPointerType>(to.data.getType()).getAddressSpace() == kSharedSpace;
   const int64_t bytes = target::inMemoryElement(to.element).getIntOrFloatBitWidth() / 8,
                 elements = kBytes / bytes;
+  if (isPacked(w.view.element) && w.isContiguous()) {
+    copyPacked(w, to, shape);
+    if (!hasCopies_) lowerBarrier();
+    return success();
+  }
   if (!hasCopies_) return TileLowering::lowerCopy(op);
   // The program waits for the copy before it reads the buffer: no barrier follows.
   auto copyAtOnce = [&] {
@@ -69,6 +75,28 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
       copyPiece(arith::AddIOp::create(b_, thread_, i32(n * threads_)));
   b_.setInsertionPointToStart(&branch.getElseRegion().front());
   return copyAtOnce();
+}
+
+/// Elements that share bytes have bytes of their own in the buffer. A thread copies several at once where
+/// rows begin at multiples of 8 bytes.
+void KernelLowering::copyPacked(const Window &w, const Place &to, ArrayRef<int64_t> shape) {
+  constexpr int64_t kMost = 8;
+  const int64_t length = std::min(kMost, shape.back() & -shape.back());
+  auto copy = [&](int64_t lanes, Mode mode) {
+    return [&, lanes, mode](Indices at) { storePlace(to, loadWindow(w, at, lanes, mode), at); };
+  };
+  auto single = [&]() -> Vec<Value> {
+    spread(ShapedType::getNumElements(shape), [&](Value i) { copy(0, {false})(delinearize(i, shape)); });
+    return {};
+  };
+  auto vectors = [&]() -> Vec<Value> {
+    spreadVectors(shape, length, copy(length, {true}));
+    return {};
+  };
+  if (length > 1)
+    choose(insideCondition(w), vectors, single);
+  else
+    single();
 }
 
 void KernelLowering::commitCopies() {

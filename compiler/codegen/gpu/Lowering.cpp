@@ -56,13 +56,6 @@ void KernelLowering::planMemory() {
 }
 
 FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp module) {
-  for (BlockArgument arg : kernel_.getBody().front().getArguments()) {
-    auto view = dyn_cast<tile::ViewType>(arg.getType());
-    if (view && isPacked(view.getElementType()) && !arg.use_empty())
-      return (*arg.user_begin())->emitOpError()
-             << "is not implemented for " << name(*dtypeOfMemory(view.getElementType())) << " on " << backend_
-             << " (TSR_UNIMPLEMENTED)";
-  }
   readsShared_ = kernel_
                      .walk([](tile::MmaOp mma) {
                        const auto row = mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;

@@ -57,6 +57,7 @@ private:
 
   // Copies.cpp: copies into shared memory beside computation
   LogicalResult lowerCopy(tile::CpAsyncOp) override;
+  void copyPacked(const Window &, const Place &to, llvm::ArrayRef<int64_t> shape);
   void commitCopies() override;
   void awaitCopies(int64_t pending) override;
 
@@ -82,6 +83,7 @@ private:
   int64_t lanesOfOne() const override { return 0; }
   Value isAligned(const Window &) override;
   unsigned alignmentOf(Type element, int64_t lanes) const override;
+  bool beginsWithByte() const override { return isWide_; }
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
   LogicalResult lowerTranspose(tile::TransposeOp) override;
   /// Runs `body` for the first of every `length` neighbours, distributed over the threads. No barrier.
@@ -143,11 +145,14 @@ private:
   // LaneExchange.cpp
   LogicalResult exchangeLanes(tile::ConvertOp);
 
+  // PackedStores.cpp
+  LogicalResult storePackedTile(tile::StoreOp);
+  void storeBytes(tile::StoreOp, const Window &, llvm::ArrayRef<int64_t> shape);
+
   // RegisterMemory.cpp: their way from and to tensors
   /// A load that is emitted register by register, several at once where they are next to each other.
   struct RegisterLoad {
     Window window;
-    Type memory; // of an element
     int64_t width;
     Value condition;   // under which `width` registers are one access inside the tensor
     Value vector = {}; // the access that the last element was taken from

@@ -10,6 +10,7 @@
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -57,27 +58,26 @@ Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_
 }
 
 /// Can several elements be one access?
-static bool isWide(Type element) { return !element.isInteger(1) && !isPacked(element); }
+static bool isWide(Type element) { return !element.isInteger(1); }
 
 KernelLowering::RegisterLoad KernelLowering::beginLoad(tile::LoadOp op) {
   auto type = tile::tileType(op.getResult());
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
-  Type memory = target::inMemoryElement(w.view.element);
-  const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
+  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
   const int64_t width = isWide(w.view.element) && w.isContiguous()
                             ? neighbours(cast<tile::LayoutAttr>(type.getEncoding()).getValue(), bytes)
                             : 1;
   Value condition = insideCondition(w);
   if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
-  return {std::move(w), memory, width, condition};
+  return {std::move(w), width, condition};
 }
 
 Value KernelLowering::loadRegister(RegisterLoad &load, Indices at, Mode mode) {
   if (!mode.inside || load.width == 1) return loadWindow(load.window, at, 0, mode);
-  if (register_ % load.width == 0)
-    load.vector =
-        LLVM::LoadOp::create(b_, VectorType::get({load.width}, load.memory), windowAddress(load.window, at),
-                             unsigned(load.width * load.memory.getIntOrFloatBitWidth() / 8));
+  if (register_ % load.width == 0) {
+    llvm::SaveAndRestore wide(isWide_, true);
+    load.vector = this->load(load.window.view.element, windowAddress(load.window, at), load.width);
+  }
   return lane(load.vector, register_ % load.width);
 }
 
@@ -175,7 +175,10 @@ bool KernelLowering::isSeenByOthers(tile::StoreOp op) {
 static constexpr int64_t kStoredAtOnce = 32;
 
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
-  if (!tile::isInRegisters(op.getValue())) return TileLowering::lowerStore(op);
+  if (!tile::isInRegisters(op.getValue())) {
+    const bool isPackedRow = isPacked(cast<tile::ViewType>(op.getView().getType()).getElementType());
+    return isPackedRow ? storePackedTile(op) : TileLowering::lowerStore(op);
+  }
   auto type = tile::tileType(op.getValue());
   const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   if (!isOnThreads(layout) || (op.getFlags() && !tile::isInRegisters(op.getFlags())))
@@ -203,8 +206,8 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     auto together = [&](int64_t first) {
       auto vector = VectorType::get({step}, values[first].getType());
       Value v = vector::FromElementsOp::create(b_, vector, ValueRange(values).slice(first, step));
-      LLVM::StoreOp::create(b_, v, windowAddress(w, registerIndex(layout, thread, first)),
-                            unsigned(step * bytes));
+      llvm::SaveAndRestore wide(isWide_, true);
+      store(w.view.element, v, windowAddress(w, registerIndex(layout, thread, first)));
     };
     mode_ = mode;
     for (int64_t r = 0; r < layout.registers(); r += step) {

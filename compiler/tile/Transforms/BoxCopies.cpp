@@ -84,7 +84,8 @@ void addConditions(ParamAttr param, int64_t bytes, Conditions &out) {
 std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, BufferType buffer) {
   ParamAttr param = kernel.getParam(view);
   const std::string name = param.getName().str();
-  if (isPacked(buffer.getElementType())) return "elements of " + name + " share bytes";
+  if (isPacked(cast<ViewType>(view.getType()).getElementType()))
+    return "elements of " + name + " share bytes";
   const auto rank = int64_t(param.getDims() ? param.getDims().size() : 0);
   if (rank < 1 || rank > kMostAxes)
     return llvm::formatv("{0} has {1} axes, not 1 to {2}", name, rank, kMostAxes);

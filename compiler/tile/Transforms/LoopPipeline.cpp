@@ -70,9 +70,10 @@ std::string Pipelining::analyse() {
     auto load = dyn_cast<LoadOp>(op);
     if (!load || !isFactor(load)) continue;
     auto type = tileType(load.getResult());
+    const DType dtype = *dtypeOfMemory(load.getView().getType().getElementType());
     copies_.push_back({load, load.getView(), load.getStarts(), load.getExtentsAttr(), load.getInBounds(),
                        BufferType::get(op.getContext(), type.getShape(),
-                                       load.getView().getType().getElementType(), Swizzle::Xor)});
+                                       elementTypeInBuffer(op.getContext(), dtype), Swizzle::Xor)});
   }
   if (!why.empty()) return why;
   for (const StepCopy &copy : copies_)

@@ -4,6 +4,7 @@
 #include "compiler/codegen/gpu/Vendor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "plugins/levelzero/Architectures.h"
+#include "plugins/levelzero/codegen/ByteAtomics.h"
 #include "plugins/levelzero/codegen/ExpandIntrinsics.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/Support/CommandLine.h"
@@ -200,6 +201,8 @@ public:
 
   /// The device has instructions for 32 and 64 bits; those for floats are extensions.
   bool hasAtomic(std::optional<LLVM::AtomicBinOp> kind, Type type) const override {
+    using enum LLVM::AtomicBinOp;
+    if (type.isInteger(8) && (kind == _and || kind == _or)) return true; // widenByteAtomics
     if (type.getIntOrFloatBitWidth() < 32) return false;
     return !isa<FloatType>(type) || !kind || kind == LLVM::AtomicBinOp::xchg;
   }
@@ -253,7 +256,11 @@ private:
     llvmTarget.passes = kPasses;
     llvmTarget.effort = llvm::CodeGenOptLevel::None;
     llvmTarget.hasInteger = hasInteger;
-    llvmTarget.finish = expandIntrinsics;
+    auto expand = [](llvm::Module &ir) {
+      expandIntrinsics(ir);
+      widenByteAtomics(ir);
+    };
+    llvmTarget.finish = expand;
     llvmTarget.hasIntrinsic = hasIntrinsic;
     return emit::emitFile(module, llvmTarget, type);
   }
