@@ -34,14 +34,24 @@ struct Fragment {
   // k8 adds 8 to the index along k, 0 copies. Empty: the operand is read from shared memory.
   const char *a, *b, *c;
   const char *comment = "";
-  // Operands in shared memory are stored along k: elements that are neighbours along k are neighbours there.
-  bool isAlongK = false;
+  // How A and B have to be stored: "nt" is A as it is and B transposed, so that neighbours in memory are
+  // neighbours along k in both. Empty: in any order.
+  const char *order = "";
+  // The row of the instruction that this one executes, once or several times, on permuted rows or columns.
+  // Empty: itself.
+  const char *instruction = "";
 
   bool multiplies(DType) const;
   bool isInRegisters(Operand operand) const { return *bases(operand) != 0; }
   /// The layout of one instruction's operand; columns past those of the bases are further registers.
   /// Precondition: isInRegisters(operand).
   TileLayout layout(Operand operand) const;
+  bool readsOrder(bool transA, bool transB) const {
+    return !*order || ((order[0] == 't') == transA && (order[1] == 't') == transB);
+  }
+  bool isPermuted() const { return *instruction; }
+  /// The name of the instruction that the target executes.
+  const char *executed() const { return isPermuted() ? instruction : name; }
   /// Does the instruction read operands where they are in shared memory?
   bool readsShared() const { return !isInRegisters(Operand::B); }
   /// Are its sums in the block's tensor memory? Then one thread starts it, `c` says which of them each lane

@@ -29,6 +29,30 @@ int64_t ProductPlan::firstRegister(int64_t i, int64_t j) const {
   return (copy << unitBits_) + (inUnit << ownBits_);
 }
 
+/// A load that transposes pairs of bytes: a lane gets the elements of two rows in two columns of an operand
+/// whose rows are along k. Which rows of the operand are those of a matrix is free, so that two matrices have
+/// the four elements along k that make a register of one column.
+static std::optional<MatrixLoad> loadOfPairs(const TileLayout &own, size_t contiguous) {
+  auto at = [&](size_t axis, int64_t value) {
+    std::array<int64_t, 2> index = {0, 0};
+    index[axis] = value;
+    return own.unit.pack(index);
+  };
+  const size_t k = 1 - contiguous;
+  const BitsList lanes = {at(k, 4), at(k, 8), at(contiguous, 2), at(contiguous, 4), at(contiguous, 8)};
+  if (own.lane != lanes || own.reg.size() != 4 || own.reg[0] != at(k, 1) || own.reg[1] != at(k, 2))
+    return std::nullopt;
+  const bool isOddFirst = own.reg[2] == at(contiguous, 1);
+  if (own.reg[isOddFirst ? 3 : 2] != at(k, 16) || own.reg[isOddFirst ? 2 : 3] != at(contiguous, 1))
+    return std::nullopt;
+  MatrixLoad load = {4, true, {at(k, 1), at(k, 4), at(k, 8), at(k, 2), at(k, 16)}};
+  for (int word = 0; word < 4; ++word) {
+    const int low = word % 2, high = word / 2, deep = isOddFirst ? high : low, odd = isOddFirst ? low : high;
+    load.words.push_back({2 * deep, 2 * deep + 1, odd != 0});
+  }
+  return load;
+}
+
 std::optional<MatrixLoad> matrixLoad(const Fragment &f, Operand operand, unsigned elementBytes,
                                      bool isStoredTransposed) {
   if (!f.isInRegisters(operand) || elementBytes == 0 || elementBytes > 4) return std::nullopt;
@@ -60,6 +84,7 @@ std::optional<MatrixLoad> matrixLoad(const Fragment &f, Operand operand, unsigne
     load.lane.insert(load.lane.end(), own.reg.begin() + static_cast<ptrdiff_t>(perWord), own.reg.end());
     return load;
   }
+  if (elementBytes == 1) return loadOfPairs(own, contiguous);
   return std::nullopt;
 }
 

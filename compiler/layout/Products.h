@@ -34,6 +34,12 @@ struct MatrixLoad {
   int count; // of matrices: words of a lane
   bool isTransposed;
   BitsList lane; // packed index, in the operand, of the row's first element: images of the bits of the lane
+  /// Bytes 0 and 2, or 1 and 3 if `isOdd`, of the words of two matrices.
+  struct Bytes {
+    int first, second;
+    bool isOdd;
+  };
+  std::vector<Bytes> words{}; // of the registers, if they are not the words of the matrices
 };
 
 /// Returns the load that gives each lane the registers of one instruction's operand, which is in memory

@@ -35,6 +35,25 @@ struct KernelLowering::OperandLoader {
     thread = l.threadIndex(lanes);
   }
 
+  /// The words of the registers, from those of the matrices.
+  Vec<Value> bytesOf(Indices loaded) {
+    ImplicitLocOpBuilder &b = lowering.b_;
+    auto four = VectorType::get({4}, b.getI8Type());
+    auto single = VectorType::get({1}, b.getI32Type());
+    auto bytes = [&](Value word) -> Value {
+      return vector::BitCastOp::create(b, four, vector::FromElementsOp::create(b, single, word));
+    };
+    Vec<Value> words;
+    for (auto [first, second, isOdd] : matrices->words) {
+      Vec<int64_t> order = {0, 2, 4, 6};
+      for (int64_t &index : order)
+        index += isOdd;
+      Value word = vector::ShuffleOp::create(b, bytes(loaded[first]), bytes(loaded[second]), order);
+      words.push_back(vector::ExtractOp::create(b, vector::BitCastOp::create(b, single, word), 0));
+    }
+    return words;
+  }
+
   /// Returns the operand whose first element is at `row`, `column`, as a vector in the order of its
   /// registers.
   Value load(Value row, Value column) {
@@ -51,6 +70,7 @@ struct KernelLowering::OperandLoader {
     if (matrices) {
       Value address = lowering.placeAddress(place, from(0));
       Vec<Value> words = lowering.vendor_.emitLoadMatrix(b, address, matrices->count, matrices->isTransposed);
+      if (!matrices->words.empty()) words = bytesOf(words);
       Value all =
           vector::FromElementsOp::create(b, VectorType::get({matrices->count}, b.getI32Type()), words);
       return vector::BitCastOp::create(b, type, all);
@@ -138,7 +158,7 @@ void KernelLowering::boundSums(scf::ForOp loop) {
 
 const MatrixProduct *KernelLowering::productRow(const layout::Fragment &f, DType dtype) const {
   const auto *row = llvm::find_if(target_.products, [&](const MatrixProduct &product) {
-    return product.instruction == f.name && hasWord(product.dtypes, name(dtype));
+    return product.instruction == f.executed() && hasWord(product.dtypes, name(dtype));
   });
   return row == target_.products.end() ? nullptr : &*row;
 }
@@ -159,7 +179,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     if (!row.instruction.empty())
       known += llvm::formatv("{0}{1} of {2}", known.empty() ? "" : ", ", row.instruction, row.dtypes);
   if (!own)
-    return op.emitOpError() << "of " << name(dtype) << " by " << f.name << " is not implemented on "
+    return op.emitOpError() << "of " << name(dtype) << " by " << f.executed() << " is not implemented on "
                             << backend_ << ":" << target_.name << ", which has "
                             << (known.empty() ? "no matrix instructions" : known) << " (TSR_UNIMPLEMENTED)";
   const layout::WarpGrid grid = op.getFragment()->getWarpGrid();

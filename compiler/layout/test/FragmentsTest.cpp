@@ -25,6 +25,14 @@ At aOfMma32(int i, int l, int) {
   return {l / 4 + ((i >= 4 && i < 8) || i >= 12 ? 8 : 0), l % 4 * 4 + i % 4 + (i >= 8 ? 16 : 0)};
 }
 At bOfMma32(int i, int l, int) { return {l % 4 * 4 + i % 4 + (i >= 4 ? 16 : 0), l / 4}; }
+// Forms of m16n8k32 for bytes in another order, by what the loads of pairs give: one lane has two neighbours
+// along m, or along n, of which the first is of the instruction's first half of rows, or of the first of two
+// instructions.
+At aOfPairs(int i, int l, int) { return {2 * (l / 4) + i / 4 % 2, l % 4 * 4 + i % 4 + 16 * (i / 8)}; }
+At bOfPairs(int i, int l, int) { return {l % 4 * 4 + i % 4 + 16 * (i / 4 % 2), 2 * (l / 4) + i / 8}; }
+At cOfColumnPairs(int i, int l, int) { return {l / 4 + 8 * (i / 4), l % 4 * 4 + i % 4}; }
+At cOfRowPairs(int i, int l, int) { return {2 * (l / 4) + i / 2, l % 4 * 2 + i % 2}; }
+At cOfBothPairs(int i, int l, int) { return {2 * (l / 4) + i / 4, l % 4 * 4 + i % 4}; }
 At ofWgmma16(int i, int l, int w) {
   return {16 * w + l / 4 + 8 * (i / 2 % 2), 8 * (i / 4) + l % 4 * 2 + i % 2};
 }
@@ -52,6 +60,24 @@ const std::map<std::string, Formula> &formulas() {
       {"mma.m16n8k32.i8 A", aOfMma32},
       {"mma.m16n8k32.i8 B", bOfMma32},
       {"mma.m16n8k32.i8 C", cOfMma},
+      {"mma.m16n16k32.nn A", aOfMma32},
+      {"mma.m16n16k32.nn B", bOfPairs},
+      {"mma.m16n16k32.nn C", cOfColumnPairs},
+      {"mma.m16n8k32.tt A", aOfPairs},
+      {"mma.m16n8k32.tt B", bOfMma32},
+      {"mma.m16n8k32.tt C", cOfRowPairs},
+      {"mma.m16n16k32.tn A", aOfPairs},
+      {"mma.m16n16k32.tn B", bOfPairs},
+      {"mma.m16n16k32.tn C", cOfBothPairs},
+      {"mma.m16n16k32.i8.nn A", aOfMma32},
+      {"mma.m16n16k32.i8.nn B", bOfPairs},
+      {"mma.m16n16k32.i8.nn C", cOfColumnPairs},
+      {"mma.m16n8k32.i8.tt A", aOfPairs},
+      {"mma.m16n8k32.i8.tt B", bOfMma32},
+      {"mma.m16n8k32.i8.tt C", cOfRowPairs},
+      {"mma.m16n16k32.i8.tn A", aOfPairs},
+      {"mma.m16n16k32.i8.tn B", bOfPairs},
+      {"mma.m16n16k32.i8.tn C", cOfBothPairs},
       // PTX ISA, "Matrix fragments for mma.m8n8k16" and "mma.m8n8k4" (f64).
       {"mma.m8n8k16.i8 A", [](int i, int l, int) { return At{l / 4, l % 4 * 4 + i}; }},
       {"mma.m8n8k16.i8 B", [](int i, int l, int) { return At{l % 4 * 4 + i, l / 4}; }},
@@ -167,6 +193,20 @@ TEST(Fragments, KnowTheirDTypes) {
     for (std::string name; names >> name;)
       EXPECT_TRUE(parseDType(name)) << f.name << ": " << name;
   }
+}
+
+TEST(Fragments, OfAnotherOrderNameTheInstruction) {
+  int forms = 0;
+  for (const Fragment &f : allFragments()) {
+    if (!f.isPermuted()) continue;
+    const Fragment *own = findFragment(f.executed());
+    ASSERT_NE(own, nullptr) << f.name;
+    EXPECT_STREQ(f.dtypes, own->dtypes);
+    EXPECT_EQ(f.n % own->n, 0) << f.name;
+    EXPECT_FALSE(f.readsOrder(false, true)) << "the instruction itself reads factors along k";
+    ++forms;
+  }
+  EXPECT_EQ(forms, 6);
 }
 
 /// Of a product of warps: the tile is covered, each instruction's part is the instruction's own layout, and

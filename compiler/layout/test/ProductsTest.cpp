@@ -72,8 +72,16 @@ TEST(Products, LoadMatrices) {
             for (int64_t word = 0; word < load->count; ++word)
               for (int64_t part = 0; part < perWord; ++part) {
                 int64_t r = l / 4, c = l % 4 * perWord + part;
-                if (load->isTransposed) std::swap(r, c);
-                At at = row(word, r); // the row's elements are next to each other
+                int64_t matrix = word;
+                if (!load->words.empty()) { // pairs of bytes: of rows 2 (l mod 4) and the next, in one column
+                                            // of pairs
+                  const auto [first, second, isOdd] = load->words[size_t(word)];
+                  matrix = part < 2 ? first : second;
+                  r = l % 4 * 2 + part % 2, c = l / 4 * 2 + isOdd;
+                } else if (load->isTransposed) {
+                  std::swap(r, c);
+                }
+                At at = row(matrix, r); // the row's elements are next to each other
                 at[isStoredTransposed ? 0 : 1] += c;
                 ASSERT_EQ(own.at(perWord * word + part, l, 0), at) << f.name << letter;
               }
@@ -87,6 +95,13 @@ TEST(Products, LoadMatrices) {
   EXPECT_EQ(loads["mma.m16n8k32.i8 A 8"], "x4");
   EXPECT_EQ(loads["mma.m16n8k32.i8 B 8 t"], "x2");
   EXPECT_FALSE(loads.contains("mma.m16n8k32.i8 B 8"));
+  for (const char *suffix : {"", ".i8"}) {
+    EXPECT_EQ(loads[std::string("mma.m16n16k32") + suffix + ".nn B 8"], "x4.trans");
+    EXPECT_EQ(loads[std::string("mma.m16n16k32") + suffix + ".tn B 8"], "x4.trans");
+    EXPECT_EQ(loads[std::string("mma.m16n16k32") + suffix + ".tn A 8 t"], "x4.trans");
+    EXPECT_EQ(loads[std::string("mma.m16n8k32") + suffix + ".tt A 8 t"], "x4.trans");
+    EXPECT_EQ(loads[std::string("mma.m16n8k32") + suffix + ".tt B 8 t"], "x2");
+  }
   EXPECT_FALSE(loads.contains("mfma.16x16x16 A"));
   EXPECT_FALSE(loads.contains("dpas.8x16x16 B"));
 }

@@ -174,9 +174,14 @@ static LogicalResult verifyLayouts(MmaOp op, std::optional<DType> operands, std:
     return op.emitOpError() << "of " << op.getA().getType() << " into " << op.getAcc().getType()
                             << " is not what " << row->name << " does: it multiplies " << row->dtypes
                             << " and adds in " << row->accumulator;
-  if (row->isAlongK && (op.getTransA() || !op.getTransB()))
-    return op.emitOpError() << "by " << row->name
-                            << " needs both factors stored along k: a as it is, b with trans_b";
+  if (!row->readsOrder(op.getTransA(), op.getTransB())) {
+    if (StringRef(row->order) == "nt")
+      return op.emitOpError() << "by " << row->name
+                              << " needs both factors stored along k: a as it is, b with trans_b";
+    return op.emitOpError() << "by " << row->name << " needs a "
+                            << (row->order[0] == 't' ? "with" : "without") << " trans_a and b "
+                            << (row->order[1] == 't' ? "with" : "without") << " trans_b";
+  }
   const layout::WarpGrid warps = op.getFragment()->getWarpGrid();
   const std::array<int64_t, 3> padded = layout::paddedProduct(*row, warps, mnk);
   if (padded != mnk)

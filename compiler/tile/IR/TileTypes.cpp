@@ -208,6 +208,7 @@ std::string FragmentAttr::str() const {
   auto extents = [&](int64_t n) { return llvm::formatv("m{0}n{1}k{2}", getM(), n, getK()).str(); };
   const auto row = getRow();
   if (!row) return "fma." + extents(getN());
+  if (row->isPermuted()) return row->executed();
   // Only names of this form are of instructions whose columns vary.
   std::string name = row->name;
   const int64_t columns = layout::findFragment(row->name)->n;
