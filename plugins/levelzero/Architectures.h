@@ -16,6 +16,7 @@ constexpr GpuArchitecture xe(std::string_view name, int64_t sharedKiB, int64_t l
           .groupSync = "workgroup",
           .deviceSync = "device",
           .floatAtomicAdd = false,
+          .wideAlign = 4,
           .products = products};
 }
 

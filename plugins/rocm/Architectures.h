@@ -14,6 +14,7 @@ constexpr GpuArchitecture cdna(std::string_view name, MatrixProducts products) {
           .groupSync = "workgroup",
           .deviceSync = "agent",
           .floatAtomicAdd = true,
+          .wideAlign = 4,
           .products = products};
 }
 
@@ -39,6 +40,7 @@ constexpr GpuArchitecture kArchitectures[] = {
      .groupSync = "workgroup",
      .deviceSync = "agent",
      .floatAtomicAdd = true,
+     .wideAlign = 4,
      .products = {{{"wmma.16x16x16", "f16 bf16"}, {"wmma.16x16x16.i8", "i8 u8"}}}},
 };
 

@@ -227,13 +227,14 @@ def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Te
 
 
 def instructions():
-    """Tiles of the sizes that matrix instructions of GPUs multiply, with tensors that end before, at and after a tile's end."""
+    """Tiles of the sizes that matrix instructions of GPUs multiply, with tensors that end before, at and after a tile's end,
+    and rows at multiples of 2, 4, 8 and 16 bytes."""
     for dtype in ("bf16", "f16"):
         for ta, tb, tile in ((False, False, (64, 64, 32)), (True, True, (64, 64, 16)), (False, True, (128, 64, 48)), (True, False, (64, 128, 64)),
                              (False, False, (128, 176, 16)), (False, False, (96, 96, 32)), (False, False, (16, 64, 64))):
             bm, bn, bk = tile
             p = program(f"mma/instructions/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile))
-            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7))):
+            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7), (bm + 2, bk + 2, bn + 4))):
                 a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
                 p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)}, {"C": product(dtype, a, b)})
             yield p
@@ -265,7 +266,7 @@ def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["K", "N", ts.{dtype}], C:
             C[m:m+64, n:n+{bn}] = ts.tile.cast(acc, ts.{dtype})
             D[m:m+64, n:n+{bn}] = ts.tile.cast(acc, ts.fp8_e5m2)
 """)
-            for m, k, n in ((70, 33, 2 * bn), (65, 32, bn + 3)):
+            for m, k, n in ((70, 33, 2 * bn), (65, 32, bn + 3), (65, 34, bn + 2), (66, 36, bn + 4)):
                 a, b = random(dtype, (m, k), 8), random(dtype, (k, n), 9)
                 size = np.abs(a) @ np.abs(b)
                 p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)},
@@ -340,7 +341,7 @@ def more_instructions():
             bm, bn, bk = tile
             p = program(f"mma/instructions/{own}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{'x'.join(map(str, tile))}", source(dtype, ta, tb, tile),
                         **({"numerics": numerics} if numerics else {}))
-            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7))):
+            for seed, (m, k, n) in enumerate(((bm - 1, bk + 1, bn + 1), (bm, bk, bn), (1, 2 * bk - 1, bn + 7), (bm + 8, bk + 8, bn + 4))):
                 a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
                 if seed == 1:
                     a[0, 0] = b[-1, -1] = np.nan if DTYPES[dtype].is_float else a.max()

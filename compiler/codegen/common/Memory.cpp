@@ -41,7 +41,7 @@ Value TileLowering::load(Type element, Value address, int64_t lanes, Value mask)
   } else if (mask)
     v = LLVM::MaskedLoadOp::create(b_, type, address, mask, zeroOf(type), align);
   else
-    v = LLVM::LoadOp::create(b_, type, address, alignmentOf(element, lanes));
+    v = LLVM::LoadOp::create(b_, type, address, alignmentOf(element, lanes, address));
   if (element.isInteger(1)) v = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, v, zeroOf(type));
   return v;
 }
@@ -62,7 +62,7 @@ void TileLowering::store(Type element, Value v, Value address, Value mask) {
   } else if (mask)
     LLVM::MaskedStoreOp::create(b_, v, address, mask, align);
   else if (auto vector = dyn_cast<VectorType>(v.getType()))
-    LLVM::StoreOp::create(b_, v, address, alignmentOf(element, vector.getDimSize(0)));
+    LLVM::StoreOp::create(b_, v, address, alignmentOf(element, vector.getDimSize(0), address));
   else
     LLVM::StoreOp::create(b_, v, address, align);
 }

@@ -150,8 +150,8 @@ protected:
   virtual int64_t lanesOfOne() const { return 1; }
   /// i1: the rows of the window can be accessed in pieces as wide as `vectorsFor` says. Null if any can.
   virtual Value isAligned(const Window &) { return {}; }
-  /// The bytes that the address of `lanes` elements in memory, without a mask, is known to be a multiple of.
-  virtual unsigned alignmentOf(Type element, int64_t /*lanes*/) const {
+  /// The bytes that `address`, of `lanes` elements in memory without a mask, is known to be a multiple of.
+  virtual unsigned alignmentOf(Type element, int64_t /*lanes*/, Value /*address*/) const {
     return std::max(1u, inMemoryElement(element).getIntOrFloatBitWidth() / 8);
   }
   /// Does the first element of each vector of packed elements that is emitted now begin a byte?

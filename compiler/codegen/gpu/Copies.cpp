@@ -1,7 +1,8 @@
-// Copies of tiles into shared memory that run beside computation: each thread copies 16 bytes at a time.
+// Copies of tiles into shared memory that run beside computation: each thread copies 16 bytes at a time, or 8
+// or 4 where the rows of the tensor begin at such addresses only.
 //
-// Whether the rows of the tensor are aligned for that is known at run time. Where they are not, the elements
-// are copied at once, with masks.
+// How they are aligned is known at run time. Where they are not at all, the elements are copied at once, with
+// masks.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
@@ -12,8 +13,8 @@ using namespace mlir;
 namespace tessera::gpu {
 
 namespace {
-constexpr int64_t kBytes = 16;        // of one copy
-constexpr int64_t kMostUnrolled = 16; // copies of a thread
+constexpr int64_t kPieces[] = {16, 8, 4}; // bytes of one copy
+constexpr int64_t kMostUnrolled = 16;     // copies of a thread
 } // namespace
 
 LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
@@ -21,8 +22,7 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   Vec<int64_t> shape(tile::tileShape(op.getExtents()));
   const bool isShared = cast<LLVM::LLVMPointerType>(to.data.getType()).getAddressSpace() == kSharedSpace;
-  const int64_t bytes = target::inMemoryElement(to.element).getIntOrFloatBitWidth() / 8,
-                elements = kBytes / bytes;
+  const int64_t bytes = target::inMemoryElement(to.element).getIntOrFloatBitWidth() / 8;
   if (isPacked(w.view.element) && w.isContiguous()) {
     copyPacked(w, to, shape);
     if (!hasCopies_) lowerBarrier();
@@ -39,16 +39,28 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
     });
     return success();
   };
-  if (!isShared || shape.back() % elements || !w.isContiguous()) return copyAtOnce();
-  Value isWide = isAligned(w, shape, kBytes);
+  if (!isShared || !w.isContiguous()) return copyAtOnce();
   // What is past the tensor's end becomes zeros; what may be before its begin is not copied this way.
   Vec<Value> ends;
   if (!w.inBounds) ends = windowEnds(w);
-  if (ends.empty()) isWide = both(isWide, insideCondition(w));
-  auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
+  Value isInside = ends.empty() ? insideCondition(w) : Value();
   OpBuilder::InsertionGuard guard(b_);
-  b_.setInsertionPointToStart(&branch.getThenRegion().front());
-  Vec<int64_t> pieces = shape;
+  for (int64_t piece : kPieces) {
+    if (piece < bytes || shape.back() % (piece / bytes)) continue;
+    Value isWide = both(isAligned(w, shape, piece), isInside);
+    auto branch = scf::IfOp::create(b_, TypeRange(), isWide, /*withElseRegion=*/true);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    copyPieces(w, to, shape, ends, piece);
+    b_.setInsertionPointToStart(branch.elseBlock());
+  }
+  return copyAtOnce();
+}
+
+void KernelLowering::copyPieces(const Window &w, const Place &to, ArrayRef<int64_t> shape, Indices ends,
+                                int64_t pieceBytes) {
+  const int64_t bytes = target::inMemoryElement(to.element).getIntOrFloatBitWidth() / 8,
+                elements = pieceBytes / bytes;
+  Vec<int64_t> pieces(shape);
   pieces.back() /= elements;
   auto copyPiece = [&](Value i) {
     Vec<Value> at = delinearize(i, pieces);
@@ -64,17 +76,15 @@ LogicalResult KernelLowering::lowerCopy(tile::CpAsyncOp op) {
       }
       copied = arith::IndexCastOp::create(b_, b_.getI32Type(), rest);
     }
-    vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at), copied);
+    vendor_.emitCopy(b_, placeAddress(to, at), windowAddress(w, at), pieceBytes, copied);
   };
-  // A few copies of each thread are emitted one by one, so that their addresses have common parts.
+  // A few copies of each thread are emitted one by one, so that their addresses have common parts. Those of
+  // fewer bytes are in a loop, because their addresses would be in registers beside the others'.
   const int64_t count = ShapedType::getNumElements(pieces), perThread = count / threads_;
-  if (count % threads_ || perThread > kMostUnrolled)
-    spread(count, copyPiece);
-  else
-    for (int64_t n = 0; n < perThread; ++n)
-      copyPiece(arith::AddIOp::create(b_, thread_, i32(n * threads_)));
-  b_.setInsertionPointToStart(&branch.getElseRegion().front());
-  return copyAtOnce();
+  if (pieceBytes < kPieces[0]) return spreadRolled(count, copyPiece);
+  if (count % threads_ || perThread > kMostUnrolled) return spread(count, copyPiece);
+  for (int64_t n = 0; n < perThread; ++n)
+    copyPiece(arith::AddIOp::create(b_, thread_, i32(n * threads_)));
 }
 
 /// Elements that share bytes have bytes of their own in the buffer. A thread copies several at once where

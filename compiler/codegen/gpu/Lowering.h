@@ -57,6 +57,9 @@ private:
 
   // Copies.cpp: copies into shared memory beside computation
   LogicalResult lowerCopy(tile::CpAsyncOp) override;
+  /// The elements past `ends` (empty: none) become zeros.
+  void copyPieces(const Window &, const Place &to, llvm::ArrayRef<int64_t> shape, Indices ends,
+                  int64_t pieceBytes);
   void copyPacked(const Window &, const Place &to, llvm::ArrayRef<int64_t> shape);
   void commitCopies() override;
   void awaitCopies(int64_t pending) override;
@@ -82,7 +85,10 @@ private:
   int64_t vectorsFor(mlir::ValueRange roots) override;
   int64_t lanesOfOne() const override { return 0; }
   Value isAligned(const Window &) override;
-  unsigned alignmentOf(Type element, int64_t lanes) const override;
+  unsigned alignmentOf(Type element, int64_t lanes, Value address) const override;
+  /// The bytes that the address of a wide access has to be a multiple of, or its own bytes if these are
+  /// fewer.
+  int64_t wideAlign(Value address) const;
   bool beginsWithByte() const override { return isWide_; }
   void nestPart(llvm::ArrayRef<int64_t> shape, int64_t lanes, const Part &part, PartBody body) override;
   LogicalResult lowerTranspose(tile::TransposeOp) override;
@@ -96,6 +102,8 @@ private:
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override { emit({!condition}); }
   /// Runs `body` for i32 `i` in [0, count), distributed over the threads. No barrier.
   void spread(int64_t count, llvm::function_ref<void(Value)> body);
+  /// The same by a loop that LLVM does not unroll.
+  void spreadRolled(int64_t count, llvm::function_ref<void(Value)> body);
   void guarded(Value condition, llvm::function_ref<void()> body);
   Vec<Value> delinearize(Value i, llvm::ArrayRef<int64_t> shape);
   Value i32(int64_t v) { return mlir::arith::ConstantOp::create(b_, b_.getI32IntegerAttr(v)); }

@@ -26,6 +26,16 @@ void KernelLowering::spread(int64_t count, llvm::function_ref<void(Value)> body)
   body(loop.getInductionVar());
 }
 
+void KernelLowering::spreadRolled(int64_t count, llvm::function_ref<void(Value)> body) {
+  spread(count, body);
+  if (count <= threads_) return;
+  auto unroll = LLVM::LoopUnrollAttr::get(b_.getContext(), b_.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+  // The branches that the loop becomes take over LLVM's attributes.
+  std::prev(b_.getInsertionPoint())
+      ->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(b_.getContext(), {}, {}, {}, unroll, {}, {},
+                                                                 {}, {}, {}, {}, {}, {}, {}, {}, {}));
+}
+
 /// Divisions are unsigned, of 32 bits, and by constants.
 SmallVector<Value> KernelLowering::delinearize(Value i, ArrayRef<int64_t> shape) {
   Vec<Value> at(shape.size());

@@ -1,8 +1,9 @@
 // Tiles in registers: loads from tensors and stores to them.
 //
 // A lane's registers that are next to each other in a row are one access of up to 16 bytes, if the tensor is
-// aligned for it and the tile is inside; that is known at run time, for the whole tile. Otherwise each
-// element is loaded or stored under its mask.
+// aligned for it and the tile is inside; that is known at run time, for the whole tile. Where the tensor ends
+// between such accesses, or its rows are aligned for those of 4 bytes only, each access of a store has a
+// condition. Otherwise each element is loaded or stored under its mask.
 //
 // What an elementwise operation alone uses is loaded where that operation is computed, register by register,
 // and where its result alone is stored, some registers are computed and stored before the next ones are
@@ -53,6 +54,7 @@ Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_
       Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[w.dimOfAxis[d]]), number(elementBytes));
       bits = arith::OrIOp::create(b_, bits, distance);
     }
+  if (!isPacked(w.view.element)) bytes = std::min(bytes, wideAlign(w.view.data)); // these count half bytes
   Value low = arith::AndIOp::create(b_, bits, number(bytes - 1));
   return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
 }
@@ -197,8 +199,10 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     condition = both(both(condition, insideCondition(computed)), beginDeferredLoads(computed->getOperands()));
   Vec<Value> values = computed ? Vec<Value>(size_t(layout.registers())) : elementsOf(op.getValue()),
              thread = threadIndex(layout);
-  auto emit = [&](Mode mode) {
-    const int64_t step = mode.inside ? width : 1;
+  // Of an aligned row whose parts inside the tensor are whole vectors, each vector is stored or not.
+  const Present stored = storedPart(w, op.getLower(), op.getUpper());
+  auto emit = [&](int64_t step, bool isGuarded) {
+    const Mode mode{step > 1 || !isGuarded};
     auto single = [&](int64_t r) {
       storeWindow(w, values[r], registerIndex(layout, thread, r), mode, op.getLower(), op.getUpper(),
                   op.getFlags() ? elementOf(op.getFlags(), r) : Value());
@@ -216,6 +220,11 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
           at_ = registerIndex(layout, thread, register_);
           values[size_t(register_)] = evaluateElementwise(computed, at_, 0, mode);
         }
+      if (step > 1 && isGuarded) {
+        Vec<Value> at = registerIndex(layout, thread, r);
+        guarded(intervalMask(stored.lower, stored.upper, at, 0, stored.row), [&] { together(r); });
+        continue;
+      }
       Value isWhole;
       for (int64_t i = r; step > 1 && op.getFlags() && i < r + step; ++i)
         isWhole = both(isWhole, elementOf(op.getFlags(), i));
@@ -233,13 +242,27 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     }
   };
   storeOnce(layout, [&] {
-    if (!condition) return emit({true});
-    auto branch = scf::IfOp::create(b_, TypeRange(), condition, true);
+    if (!condition) return emit(width, /*isGuarded=*/false);
     OpBuilder::InsertionGuard guard(b_);
-    for (bool isInside : {true, false}) {
-      b_.setInsertionPointToStart(isInside ? branch.thenBlock() : branch.elseBlock());
-      emit({isInside});
+    auto emitUnder = [&](Value condition, int64_t step, bool isGuarded) {
+      auto branch = scf::IfOp::create(b_, TypeRange(), condition, /*withElseRegion=*/true);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      emit(step, isGuarded);
+      b_.setInsertionPointToStart(branch.elseBlock());
+    };
+    emitUnder(condition, width, /*isGuarded=*/false);
+    int64_t last = 0;
+    for (int64_t step : {width, std::min(width, 4 / bytes)}) {
+      // What is computed here, or has conditions of its own, would be there once more.
+      if (step < 2 || step == last || computed || op.getFlags() || stored.lower.empty()) continue;
+      last = step;
+      Value ends = arith::OrIOp::create(b_, toI64(stored.lower.back()), toI64(stored.upper.back()));
+      Value odd =
+          arith::AndIOp::create(b_, ends, constantOf(b_.getI64Type(), b_.getI64IntegerAttr(step - 1)));
+      Value isWhole = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, odd, zeroOf(b_.getI64Type()));
+      emitUnder(both(isWhole, isAligned(w, type.getShape(), step * bytes)), step, /*isGuarded=*/true);
     }
+    emit(1, /*isGuarded=*/true);
   });
   deferred_.clear();
   if (isSeenByOthers(op)) lowerBarrier();

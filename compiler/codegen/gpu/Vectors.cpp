@@ -41,13 +41,20 @@ Value KernelLowering::isAligned(const Window &w) {
       Value distance = arith::MulIOp::create(b_, toI64(w.view.strides[dim]), number(bytes));
       bits = arith::OrIOp::create(b_, bits, distance);
     }
-  Value low = arith::AndIOp::create(b_, bits, number(kBytes - 1));
+  const int64_t align = isPacked(w.view.element) ? kBytes : wideAlign(first);
+  Value low = arith::AndIOp::create(b_, bits, number(align - 1));
   return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
 }
 
-unsigned KernelLowering::alignmentOf(Type element, int64_t lanes) const {
-  const unsigned one = TileLowering::alignmentOf(element, lanes);
-  return isWide_ && lanes > 1 ? std::min<unsigned>(kBytes, one * unsigned(lanes)) : one;
+int64_t KernelLowering::wideAlign(Value address) const {
+  const auto space = cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace();
+  return space == kGlobalSpace ? target_.wideAlign : kBytes;
+}
+
+unsigned KernelLowering::alignmentOf(Type element, int64_t lanes, Value address) const {
+  const unsigned one = TileLowering::alignmentOf(element, lanes, address);
+  if (!isWide_ || lanes < 2) return one;
+  return std::max(one, std::min(unsigned(wideAlign(address)), one * unsigned(lanes)));
 }
 
 SmallVector<Value> KernelLowering::choose(Value condition, Version then, Version otherwise) {

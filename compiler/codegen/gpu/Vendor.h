@@ -145,10 +145,11 @@ public:
   virtual mlir::Value emitShuffle(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value lane) const {
     llvm_unreachable("the vendor has no shuffles");
   }
-  /// If the row has them (copiesAsync): emits the copy of 16 bytes from global to shared memory, both at
-  /// multiples of 16, of which only the first `copied` (i32; null: 16) are read and the others become zeros;
-  /// ends the group of this thread's copies; waits for all groups of this thread but the last `pending`.
-  virtual void emitCopy(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value from,
+  /// If the row has them (copiesAsync): emits the copy of `bytes` (4, 8 or 16) from global to shared memory,
+  /// both at multiples of it, of which only the first `copied` (i32; null: all) are read and the others
+  /// become zeros; ends the group of this thread's copies; waits for all groups of this thread but the last
+  /// `pending`.
+  virtual void emitCopy(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value from, int64_t bytes,
                         mlir::Value copied) const {
     llvm_unreachable("the vendor has no asynchronous copies");
   }

@@ -115,8 +115,10 @@ public:
                                 UnitAttr());
   }
 
-  void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from, Value copied) const override {
-    NVVM::CpAsyncOp::create(b, to, from, 16, NVVM::LoadCacheModifierKind::CG, copied);
+  void emitCopy(ImplicitLocOpBuilder &b, Value to, Value from, int64_t bytes, Value copied) const override {
+    // Only copies of 16 bytes can pass by the first-level cache.
+    const auto cache = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+    NVVM::CpAsyncOp::create(b, to, from, uint32_t(bytes), cache, copied);
   }
   void emitCopyCommit(ImplicitLocOpBuilder &b) const override { NVVM::CpAsyncCommitGroupOp::create(b); }
   void emitCopyWait(ImplicitLocOpBuilder &b, int64_t pending) const override {

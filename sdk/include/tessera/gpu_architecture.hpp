@@ -48,6 +48,7 @@ struct GpuArchitecture {
   bool loadsMatrices = false; // a warp loads matrices of 16-bit elements from shared memory
   bool copiesAsync = false;   // copies from global into shared memory run beside computation
   bool copiesBoxes = false;   // an engine copies boxes of tensors into shared memory (TMA)
+  int64_t wideAlign = 16;     // that the address of an access of 16 bytes to global memory is a multiple of
   int64_t stages = 1;         // steps of a loop whose copies are in shared memory at once, where it has room
   MatrixProducts products{};
   std::string_view unusedProducts{}; // faster instructions that some products, or all, do not use

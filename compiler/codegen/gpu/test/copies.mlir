@@ -1,13 +1,24 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-plan-memory),gpu-lower-tile{target=ptx:sm_80},canonicalize,cse)' | FileCheck %s
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-plan-memory),gpu-lower-tile{target=rocm:gfx90a},canonicalize,cse)' | FileCheck %s --check-prefix=ONCE
 
-// 64 x 32 elements are 256 pieces of 16 bytes, one for each thread, if every row of the tensor is aligned. The group of
+// 64 x 32 elements are 256 pieces of 16 bytes, one for each thread, if every row of the tensor is aligned; else loops over
+// pieces of 8 or 4 bytes, which LLVM does not unroll, or single elements. The group of
 // the first copy may be outstanding at the first wait; a barrier waits for all.
 // CHECK-LABEL: gpu.func @tsr_kernel_copies
 // CHECK: llvm.ptrtoint
 // CHECK: %[[WIDE:.*]] = arith.cmpi eq
 // CHECK: scf.if
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg
+// CHECK: } else {
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 8, cache = ca
+// CHECK: } {loop_annotation = #{{.*}}}
+// CHECK: } else {
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 4, cache = ca
+// CHECK: } {loop_annotation = #{{.*}}}
 // CHECK: } else {
 // CHECK: llvm.load
 // CHECK: llvm.store
