@@ -78,7 +78,16 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileHoistInvariants());
   kernel.addPass(createCSEPass());
   const std::string backend = options.target.backend().name().str();
-  kernel.addPass(createTileRelaxArithmetic({backend, target.approximates}));
+  TileRelaxArithmeticOptions relax;
+  relax.backend = backend;
+  relax.approximates = target.approximates;
+  for (const MatrixProduct &product : target.matrixInstructions)
+    if (product.addsShort)
+      forEachWord(product.dtypes, [&](std::string_view dtype) {
+        relax.shortSums.push_back(std::string(dtype));
+        return true;
+      });
+  kernel.addPass(createTileRelaxArithmetic(relax));
   kernel.addPass(createTileSkipHidden());
   // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
   // it is.

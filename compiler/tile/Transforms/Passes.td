@@ -75,7 +75,9 @@ def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::Kernel
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"cpu\"", "name of the backend in the fallbacks">,
-    Option<"approximates", "approximates", "bool", "false", "has the target instructions that approximate functions?">
+    Option<"approximates", "approximates", "bool", "false", "has the target instructions that approximate functions?">,
+    ListOption<"shortSums", "short-sums", "std::string",
+               "dtypes whose products the target adds with fewer bits than their sums have where the profile permits reduced_multiply">,
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

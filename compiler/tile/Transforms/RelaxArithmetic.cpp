@@ -11,6 +11,7 @@
 // line in `fallbacks` reports it.
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
+#include "compiler/tile/Transforms/ChooseInstruction.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -48,8 +49,10 @@ private:
       if (auto divide = dyn_cast<arith::DivFOp>(op)) divisions.push_back(divide);
       hasFunctions |= isFunction(op) && !(approximates && hasApproximation(op));
       isRelaxed |= permits.approximate && approximates && hasApproximation(op);
-      if (auto product = dyn_cast<MmaOp>(op))
-        hasProducts |= getElementTypeOrSelf(product.getA().getType()).isF32();
+      if (auto product = dyn_cast<MmaOp>(op)) {
+        const std::optional<DType> factors = dtypeOfFactors(product);
+        hasProducts |= factors == DType::F32 || (factors && llvm::is_contained(shortSums, name(*factors)));
+      }
       if (auto reduce = dyn_cast<ReduceOp>(op))
         isRelaxed |= isa<FloatType>(tileType(reduce.getInput()).getElementType());
       if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp>(op)) return;
@@ -65,7 +68,8 @@ private:
     std::set<std::string> lines;
     if (permits.approximate && hasFunctions)
       lines.insert(profile + " has no effect on functions, which keep their error");
-    const bool isReduced = permits.reducedMultiply && hasProducts; // tile-legalize-numerics reports it
+    // Of f32, tile-legalize-numerics reports it.
+    const bool isReduced = permits.reducedMultiply && hasProducts;
     if (lines.empty() && !isRelaxed && !isReduced)
       lines.insert(profile + " has no effect: no float is added, multiplied or divided");
     addFallbacks(getOperation(), lines);

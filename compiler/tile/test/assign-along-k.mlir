@@ -24,6 +24,7 @@ tile.kernel @fp8(%x: !tile.view<64x64xf8E4M3FN>, %o: !tile.view<64x64xf32>) grid
 
 // Sums that are promoted are there twice, which leaves room for 64 of a lane. 128 are those of f16.
 // CHECK-LABEL: tile.kernel @promoted
+// CHECK-SAME: fallbacks = ["ptx: mma of fp8_e4m3 multiplies in f16, because the sums of wgmma.m64n8k32, which are promoted, take 256 registers of a lane"]
 // CHECK-NOT: "wgmma.m64n8k32"
 // CHECK: tile.mma {{.*}} "wgmma.m64n8k16"
 tile.kernel @promoted(%x: !tile.view<128x64xf8E4M3FN>, %y: !tile.view<256x64xf8E4M3FN>, %o: !tile.view<128x256xf32>) grid [] attributes {params = [

@@ -1,5 +1,5 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic))' | FileCheck %s
-// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic{backend=ptx approximates=true}))' | FileCheck --check-prefix=NEAR %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-relax-arithmetic{backend=ptx approximates=true short-sums=fp8_e4m3,fp8_e5m2}))' | FileCheck --check-prefix=NEAR %s
 
 // What the program computes is marked; a division by a value that many elements share becomes a multiplication.
 // CHECK-LABEL: tile.kernel @fast
@@ -81,5 +81,22 @@ tile.kernel @root(%x: !tile.view<8x16xf32>) grid [] attributes {numerics = "fast
   %t = tile.load %x[%c0, %c0] extents [8, 16] : !tile.view<8x16xf32> -> tensor<8x16xf32>
   %r = math.sqrt %t : tensor<8x16xf32>
   tile.store %r, %x[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}
+
+// Only a target that adds products of fp8 with fewer bits than their sums have does so less often.
+// CHECK-LABEL: tile.kernel @quarter
+// CHECK-SAME: fallbacks = ["cpu: numerics fast has no effect: no float is added, multiplied or divided"]
+// NEAR-LABEL: tile.kernel @quarter
+// NEAR-NOT: fallbacks
+// NEAR: tile.mma
+tile.kernel @quarter(%x: !tile.view<64x64xf8E4M3FN>, %o: !tile.view<64x64xf32>) grid [] attributes {numerics = "fast", params = [
+    #tile.param<name = "x", kind = tensor, dtype = fp8_e4m3, dims = ["64", "64"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64", "64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %s = tile.load %x[%c0, %c0] extents [64, 64] : !tile.view<64x64xf8E4M3FN> -> tensor<64x64xf8E4M3FN>
+  %p = tile.mma %s, %s, %z {trans_b} : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>
+  tile.store %p, %o[%c0, %c0] extents [64, 64] : tensor<64x64xf32>, !tile.view<64x64xf32>
   tile.return
 }
