@@ -36,17 +36,34 @@ Value roundToBf16(ImplicitLocOpBuilder &b, Value f32) {
   return LLVM::BitcastOp::create(b, like(f32, b.getBF16Type()), result);
 }
 
-Value nearInverse(ImplicitLocOpBuilder &b, Value x) {
+/// x, or a zero of its sign if it is subnormal.
+static Value flushed(ImplicitLocOpBuilder &b, Value x) {
+  Type word = b.getI32Type();
+  Value bits = LLVM::BitcastOp::create(b, word, x);
+  auto masked = [&](uint32_t mask) -> Value {
+    return LLVM::AndOp::create(b, bits, constant(b, word, b.getI32IntegerAttr(int32_t(mask))));
+  };
+  Value isSmall = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, masked(0x7f800000),
+                                       constant(b, word, b.getI32IntegerAttr(0)));
+  return LLVM::BitcastOp::create(b, b.getF32Type(),
+                                 LLVM::SelectOp::create(b, isSmall, masked(0x80000000), bits));
+}
+
+Value nearInverse(ImplicitLocOpBuilder &b, Value operand) {
+  // With the rounding at most 5 / 3 of it, so that x times the inverse is within 4 ulp of the quotient.
+  constexpr float kError = 1.25f * 0x1p-23f;
   Type f32 = b.getF32Type(), word = b.getI32Type();
-  Value one = constant(b, f32, b.getF32FloatAttr(1));
+  auto number = [&](float v) { return constant(b, f32, b.getF32FloatAttr(v)); };
+  Value one = number(1), x = flushed(b, operand);
   Value right = LLVM::FDivOp::create(b, one, x);
-  Value flipped = LLVM::XOrOp::create(b, LLVM::BitcastOp::create(b, word, right),
-                                      constant(b, word, b.getI32IntegerAttr(1)));
-  Value wrong = LLVM::BitcastOp::create(b, f32, flipped);
+  Value ones = LLVM::CtPopOp::create(b, word, LLVM::BitcastOp::create(b, word, x));
+  Value isOdd = LLVM::TruncOp::create(b, b.getI1Type(), ones);
+  Value error = LLVM::SelectOp::create(b, isOdd, number(kError), number(-kError));
+  Value wrong = LLVM::FMAOp::create(b, right, error, right);
   Value missing = LLVM::FMAOp::create(b, LLVM::FNegOp::create(b, x), wrong, one);
   Value corrected = LLVM::FMAOp::create(b, missing, wrong, wrong);
   Value isCorrected = LLVM::FCmpOp::create(b, LLVM::FCmpPredicate::oeq, corrected, right);
-  return LLVM::SelectOp::create(b, isCorrected, wrong, right);
+  return flushed(b, LLVM::SelectOp::create(b, isCorrected, wrong, right));
 }
 
 } // namespace tessera::emulate

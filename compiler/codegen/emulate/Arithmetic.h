@@ -8,8 +8,8 @@ namespace tessera::emulate {
 /// Rounds f32, or a vector of it, to the nearest bf16. A NaN stays one.
 mlir::Value roundToBf16(mlir::ImplicitLocOpBuilder &, mlir::Value f32);
 
-/// Approximates 1 / x: often the last bit is wrong, but nowhere does a step of Newton's method fail to
-/// correct it, if 1 / x is a normal number.
+/// Approximates 1 / x, up or down by the bits of x, where a step of Newton's method corrects it: by as much
+/// as lets x / s be within the bound of docs/numerics.md. A subnormal operand or result is a zero.
 mlir::Value nearInverse(mlir::ImplicitLocOpBuilder &, mlir::Value x);
 
 } // namespace tessera::emulate
