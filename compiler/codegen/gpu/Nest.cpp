@@ -30,10 +30,11 @@ void KernelLowering::spreadRolled(int64_t count, llvm::function_ref<void(Value)>
   spread(count, body);
   if (count <= threads_) return;
   auto unroll = LLVM::LoopUnrollAttr::get(b_.getContext(), b_.getBoolAttr(true), {}, {}, {}, {}, {}, {});
-  // The branches that the loop becomes take over LLVM's attributes.
-  std::prev(b_.getInsertionPoint())
-      ->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(b_.getContext(), {}, {}, {}, unroll, {}, {},
-                                                                 {}, {}, {}, {}, {}, {}, {}, {}, {}));
+  // The branches that the loop becomes take over what LLVM's have under this name.
+  constexpr llvm::StringLiteral kAnnotation = "loop_annotation";
+  auto annotation = LLVM::LoopAnnotationAttr::get(b_.getContext(), {}, {}, {}, unroll, {}, {}, {}, {}, {}, {},
+                                                  {}, {}, {}, {}, {});
+  std::prev(b_.getInsertionPoint())->setAttr(kAnnotation, annotation);
 }
 
 /// Divisions are unsigned, of 32 bits, and by constants.
