@@ -47,6 +47,11 @@ def symbols(text):
     return {line.split()[0] for line in lines(text)[1:] if not line.startswith("*")}
 
 
+def untracked(rules):
+    """Names of the libraries that dh_makeshlibs leaves out, from debian/rules."""
+    return set(re.findall(r" -X(\S+)", next(line for line in rules.splitlines() if line.startswith("\tdh_makeshlibs"))))
+
+
 def embedded(rules):
     """Package name -> the libraries of which it holds code, from debian/rules."""
     return {name: names.split() for name, names in re.findall(r"^EMBEDDED_(\S+) = (.*)$", rules, re.MULTILINE)}

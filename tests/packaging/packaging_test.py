@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Debian packaging against the install tree, without building a package: every installed file belongs to exactly one
-package, every line of debian/*.install takes something, libtessera1.symbols lists what the library exports, and the
-versions that stand in several files agree."""
+package, every line of debian/*.install takes something, libtessera1.symbols lists what the library exports, the other
+libraries of its package are left out of symbols files, and the versions that stand in several files agree."""
 import argparse
 import pathlib
 import re
@@ -45,6 +45,16 @@ class Files(unittest.TestCase):
     def test_every_package_of_the_control_file_installs_something(self):
         packages = set(debian.stanzas((DEBIAN / "control").read_text())) - {""}
         self.assertEqual(packages, set(self.install))
+
+    def test_each_library_beside_a_symbols_file_is_listed_or_left_out(self):
+        left_out = debian.untracked((DEBIAN / "rules").read_text())
+        for file in DEBIAN.glob("*.symbols"):
+            listed = set(re.findall(r"^(lib\S+)\.so\S* \S+ #MINVER#", file.read_text(), re.MULTILINE))
+            self.assertTrue(listed)
+            found = {path.rsplit("/", 1)[1].split(".so")[0] for path in self.installed
+                     if re.match(rf"usr/lib/{TRIPLET}/lib[^/]*\.so", path)
+                     and any(debian.matches(pattern.split()[0], path) for pattern in self.install[file.stem])}
+            self.assertEqual(found, listed | {name.removesuffix(".so") for name in left_out})
 
     def test_links_stay_within_what_is_installed(self):
         links = [p for p in self.stage.rglob("*") if p.is_symlink()]
