@@ -36,6 +36,7 @@ DeviceRow rowOf(const std::string &backend, const GpuArchitecture &device, const
                 .warpSize = static_cast<int>(device.warpSize),
                 .maxThreads = device.maxThreads,
                 .registers = device.registers,
+                .mostInCluster = device.mostInCluster,
                 .options = options};
   row.info.name = "emulated " + std::string(device.name);
   row.info.arch = backend + ":emulated:" + std::string(device.name) + (options.check ? "+check" : "");

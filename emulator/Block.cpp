@@ -11,9 +11,7 @@ namespace tessera::emulator {
 namespace {
 
 constexpr size_t kStackBytes = 128 << 10;
-/// Shared memory begins at a multiple of this, so that the low bits of an address are those that the hardware
-/// sees.
-constexpr size_t kArenaAlign = 256 << 10;
+constexpr int32_t kBarriers = 16; // of a block (PTX ISA, barrier)
 constexpr uint8_t kPoison = 0xcd; // contents of memory that was not written
 
 thread_local Block *running = nullptr;
@@ -21,37 +19,39 @@ thread_local Block *running = nullptr;
 } // namespace
 
 Block::Block(int lanes, int warp)
-    : fibres_(lanes, kStackBytes), lanes_(static_cast<size_t>(lanes)), warp_(warp) {}
+    : fibres_(lanes, kStackBytes), lanes_(static_cast<size_t>(lanes)), warp_(warp), blockLanes_(lanes) {}
 
 Block &Block::current() { return *running; }
 
 void Block::body(void *self, int lane) {
   Block &block = *static_cast<Block *>(self);
   block.launch_->kernel.entry(block.values_.data());
-  block.lanes_[static_cast<size_t>(lane)].state = State::Done;
-  ++block.ended_;
+  block.endLane(lane);
 }
 
 bool Block::run(Launch &launch, int64_t index) {
   const KernelSpec &spec = launch.kernel.spec;
-  launch_ = &launch, index_ = index;
+  blocks_ = static_cast<int>(spec.cluster[0] * spec.cluster[1] * spec.cluster[2]);
+  blockLanes_ = lanes() / blocks_;
+  launch_ = &launch, index_ = index * blocks_;
   // Kernels have one axis of blocks, the linearised programs.
-  position_[0] = static_cast<uint32_t>(index), grid_[0] = static_cast<uint32_t>(launch.grid.programs());
-  if (memory_.size() < spec.sharedBytes + kArenaAlign) memory_.resize(spec.sharedBytes + kArenaAlign);
-  shared_ = memory_.data() +
-            (kArenaAlign - reinterpret_cast<uintptr_t>(memory_.data()) % kArenaAlign) % kArenaAlign;
+  position_[0] = static_cast<uint32_t>(index_), grid_[0] = static_cast<uint32_t>(launch.grid.programs());
   sharedBytes_ = spec.sharedBytes;
-  std::memset(shared_, kPoison, sharedBytes_);
+  if (memory_.size() < spannedBytes() + kArenaBytes) memory_.resize(spannedBytes() + kArenaBytes);
+  shared_ = memory_.data() +
+            (kArenaBytes - reinterpret_cast<uintptr_t>(memory_.data()) % kArenaBytes) % kArenaBytes;
+  std::memset(shared_, kPoison, spannedBytes());
   values_.assign(launch.values, launch.values + spec.valueCount);
   if (spec.workspaceBytes) values_.push_back(launch.values[spec.valueCount]);
   for (const EmulatedTensorMap &map : launch.tensorMaps)
     values_.push_back(reinterpret_cast<uint64_t>(&map));
   arrivals_.clear(), boxes_.clear();
   tensor_ = {};
-  random_.seed(launch.schedule.seed + static_cast<uint32_t>(index) + 1);
+  random_.seed(launch.schedule.seed + static_cast<uint32_t>(index_) + 1);
   for (Lane &lane : lanes_)
     lane = {};
-  ended_ = 0, freeRegisters_ = 0;
+  ended_ = 0, clusterArrived_ = 0, clusterPhase_ = 0;
+  freeRegisters_.assign(static_cast<size_t>(blocks_), 0);
   waiting_.clear(), registers_.clear();
   counts_ = {};
   failed_ = isRoundOver_ = false;
@@ -70,6 +70,7 @@ bool Block::run(Launch &launch, int64_t index) {
   running = outer;
   if (!failed_ && (ended_ < lanes() || !boxes_.empty())) explainStop();
   if (!failed_) failed_ = explainTensor();
+  if (!failed_ && launch.checker && launch.checker->findRemoteAfterEnd()) failed_ = true;
   if (failed_) launch.failed = true;
   launch.counts.add(counts_);
   return !failed_;
@@ -101,7 +102,8 @@ void Block::maybePause() {
 }
 
 uint32_t Block::coordinate(int32_t which) const {
-  const auto lane = static_cast<uint32_t>(running_);
+  const auto lane = static_cast<uint32_t>(running_ % blockLanes_),
+             rank = static_cast<uint32_t>(rankOf(running_));
   const uint32_t *block = launch_->kernel.spec.block;
   switch (which) {
   case 0:
@@ -114,16 +116,22 @@ uint32_t Block::coordinate(int32_t which) const {
     return lane % static_cast<uint32_t>(warp_);
   case 13:
     return lane / static_cast<uint32_t>(warp_);
+  case 14:
+    return rank;
   default:
-    return which < 6 ? position_[which - 3] : which < 9 ? grid_[which - 6] : block[(which - 9) % 3];
+    return which == 3  ? position_[0] + rank
+           : which < 6 ? position_[which - 3]
+           : which < 9 ? grid_[which - 6]
+                       : block[(which - 9) % 3];
   }
 }
 
 // ---- Barriers of the block
 
 void Block::barrier(int32_t number, int32_t count, int32_t site) {
+  number += rankOf(running_) * kBarriers;
   lanes_[static_cast<size_t>(running_)].barrier = number;
-  const int all = count ? count : lanes();
+  const int all = count ? count : blockLanes_;
   if (++waiting_[number] < all) return stop(State::AtBarrier, site);
   Lane &own = lanes_[static_cast<size_t>(running_)];
   own.state = State::AtBarrier, own.site = site;
@@ -196,7 +204,9 @@ uint32_t Block::meetWarp(const Request &request, int32_t site) {
   const bool isOfGroup =
       request.meeting == Meeting::SharedProduct || request.meeting == Meeting::SetRegisters;
   const int group = isOfGroup ? kWarpgroup : warp_;
-  const int first = running_ / group * group, last = std::min(first + group, lanes());
+  const int begin = rankOf(running_) * blockLanes_;
+  const int first = begin + (running_ - begin) / group * group,
+            last = std::min(first + group, begin + blockLanes_);
   bool isLast = true;
   for (int lane = first; lane < last; ++lane)
     if (request.mask >> ((lane - first) % 32) & 1 || group > 32)
@@ -337,8 +347,11 @@ void Block::completeMatrix(int first, int last) {
 // ---- Failures
 
 std::string Block::who(int lane) const {
-  const std::string block = "block " + std::to_string(index_);
-  return lane < 0 ? block : "lane " + std::to_string(lane) + " of " + block;
+  const std::string block =
+      lane >= 0 || blocks_ == 1
+          ? "block " + std::to_string(lane < 0 ? index_ : indexOf(lane))
+          : "the cluster of blocks " + std::to_string(index_) + " to " + std::to_string(index_ + blocks_ - 1);
+  return lane < 0 ? block : "lane " + std::to_string(lane % blockLanes_) + " of " + block;
 }
 
 void Block::end() {
@@ -351,7 +364,7 @@ void Block::end() {
 void Block::explainStop() {
   failed_ = true;
   const Image &image = *launch_->kernel.image;
-  if (explainRegisters() || explainArrivals()) return;
+  if (explainRegisters() || explainArrivals() || explainCluster()) return;
   int atBarrier = 0, atWarp = 0, barrierLane = -1, warpLane = -1, endedLane = -1;
   for (int i = 0; i < lanes(); ++i) {
     const State state = lanes_[static_cast<size_t>(i)].state;

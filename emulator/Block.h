@@ -1,4 +1,5 @@
-// One block of a launch: its lanes, its shared memory, and the operations in which lanes meet.
+// One block of a launch, or one cluster of blocks: its lanes, its shared memory, and the operations in which
+// lanes meet. The lanes of a cluster's blocks follow each other, and each block has a part of the memory.
 //
 // Each lane is a fibre. A lane that reaches an operation of several lanes (a barrier, a shuffle) stops; the
 // last one to reach it completes the operation for all. So lanes may take different ways in between, as on
@@ -15,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace tessera::emulator {
@@ -43,13 +45,18 @@ struct Request {
   SharedProduct product = {};
 };
 
+/// Shared memory of a block begins at a multiple of this, so that the low bits of an address are those that
+/// the hardware sees. The blocks of a cluster have as many bytes each.
+constexpr uint64_t kArenaBytes = 256 << 10;
+
 /// Used by one host thread at a time; may be used for several blocks and launches, one after another.
 class Block {
 public:
+  /// `lanes` are those of all blocks of a cluster.
   Block(int lanes, int warp);
 
-  /// Runs block `index` of the launch. Returns false if it failed; the launch's report then has the
-  /// reason.
+  /// Runs block, or cluster, `index` of the launch. Returns false if it failed; the launch's report then has
+  /// the reason.
   bool run(Launch &launch, int64_t index);
   int lanes() const { return int(lanes_.size()); }
   int warpSize() const { return warp_; }
@@ -60,6 +67,8 @@ public:
   static Block &current();
   uint32_t coordinate(int32_t which) const;
   const uint32_t *gridSize() const { return grid_; }
+  /// The memory of the lane's block; of all blocks of the cluster.
+  uint8_t *ownShared() { return shared_ + rankOf(running_) * kArenaBytes; }
   uint8_t *shared() { return shared_; }
   /// Waits at barrier `number` for so many lanes in all, whole warps; 0: for all lanes of the block.
   void barrier(int32_t number, int32_t count, int32_t site);
@@ -83,7 +92,10 @@ public:
   // when no lane can run without it.
   void initArrivals(void *word, uint32_t count, int32_t site);
   void expectBytes(void *word, uint32_t bytes, int32_t site);
-  void copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word, int32_t site);
+  /// The copy is done, and arrives, at the same place of each block of the cluster whose bit `ranks` has; 0:
+  /// of the lane's own.
+  void copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word, uint32_t ranks,
+               int32_t site);
   void awaitBytes(void *word, uint32_t parity, int32_t site);
   // BlockTensors.cpp: tensor memory. A product is computed when no lane can run without it.
   void allocateTensor(void *place, uint32_t columns, int32_t site);
@@ -97,6 +109,11 @@ public:
   void awaitTensorLoads();
   void fenceTensor(bool isAfterMeeting);
   void arrive(void *word, int32_t site);
+  // BlockClusters.cpp: blocks that run together and access each other's shared memory.
+  /// The place in block `rank` of the cluster that `place` is in the lane's own.
+  void *mapToRank(void *place, uint32_t rank, int32_t site);
+  void arriveInCluster(int32_t site);
+  void awaitCluster(int32_t site);
   // BlockRegisters.cpp: the registers of the block, of which every lane has `atEntry` when it starts. The
   // lane's group of warps gives some back, or waits until so many are free that each lane has `count`.
   void setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site);
@@ -112,11 +129,24 @@ public:
 
   Launch &launch() { return *launch_; }
   int lane() const { return running_; }
+  /// Of the first block, and of a lane's.
   int64_t index() const { return index_; }
+  int64_t indexOf(int lane) const { return index_ + rankOf(lane); }
+  int blocks() const { return blocks_; }
+  int rankOf(int lane) const { return lane / blockLanes_; }
+  /// Of a block; from the first byte of the cluster's first block to the last one of its last.
   size_t sharedBytes() const { return sharedBytes_; }
+  size_t spannedBytes() const { return static_cast<size_t>(blocks_ - 1) * kArenaBytes + sharedBytes_; }
+  /// "byte 16 of shared memory", in a cluster with the rank of the block.
+  std::string nameOfShared(uint64_t offset) const;
+  /// Are these bytes, counted from the cluster's first one, in the memory of one of its blocks?
+  bool isInShared(uint64_t offset, uint64_t bytes) const {
+    return offset / kArenaBytes < static_cast<uint64_t>(blocks_) && bytes <= sharedBytes_ &&
+           offset % kArenaBytes <= sharedBytes_ - bytes;
+  }
 
 private:
-  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, AtRegisters, Done };
+  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, AtRegisters, AtCluster, Done };
   struct Copy {
     void *to;
     const void *from;
@@ -152,12 +182,16 @@ private:
     bool isFenced = false;              // nothing has used the registers of products since wgmma.fence
     std::vector<TensorLoad> loads = {}; // that products do not follow yet
     bool isTensorFenced = false;        // since it has met other lanes or waited for arrivals
+    uint64_t clusterArrivals = 0, clusterWaits = 0;
   };
 
   static void body(void *self, int lane);
   int next(int after);
   void stop(State state, int32_t site);
   void completeBarrier(int32_t number);
+  void completeCluster();
+  void endLane(int lane);
+  bool explainCluster();
   void completeWarp(int first, int last);
   void completeMatrix(int first, int last);
   void completeProduct(int first, int last);
@@ -184,18 +218,22 @@ private:
   std::vector<uint8_t> memory_;
   uint8_t *shared_ = nullptr; // aligned in memory_
   size_t sharedBytes_ = 0;
+  int blocks_ = 1, blockLanes_; // of the cluster; of one block
   Launch *launch_ = nullptr;
   int64_t index_ = 0;
   uint32_t position_[3] = {}, grid_[3] = {1, 1, 1};
   std::vector<uint64_t> values_;
   Counts counts_;
   int running_ = -1, ended_ = 0;
-  std::map<int32_t, int> waiting_;   // lanes, by the number of their barrier
-  std::map<int, int64_t> registers_; // of a lane, by group of warps; the others have those at entry
-  int64_t freeRegisters_ = 0;        // that groups have given back
+  std::map<int32_t, int> waiting_;     // lanes, by their block and the number of its barrier
+  int clusterArrived_ = 0;             // lanes, in the phase of the cluster's barrier
+  uint64_t clusterPhase_ = 0;          // that have ended
+  std::map<int, int64_t> registers_;   // of a lane, by group of warps; the others have those at entry
+  std::vector<int64_t> freeRegisters_; // that groups have given back, by block
   bool failed_ = false;
   bool isRoundOver_ = false;              // a barrier is complete: the next round begins with the first lane
   std::map<uint32_t, Arrivals> arrivals_; // by offset in shared memory
+  int64_t lastCopied_ = 0;                // bytes of the last copy of a box
   std::deque<BoxCopy> boxes_;             // that have not arrived, in the order of their starts
   TensorMemory tensor_;
   std::minstd_rand random_;

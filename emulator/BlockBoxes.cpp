@@ -1,6 +1,7 @@
 // Copies of boxes by a block's lanes, and the words that count their arrival.
 #include "emulator/Block.h"
 #include "emulator/Checker.h"
+#include <bit>
 #include <cstring>
 
 namespace tessera::emulator {
@@ -8,8 +9,7 @@ namespace tessera::emulator {
 /// Returns where a word is in shared memory, or ends the block.
 uint32_t Block::offsetOf(const void *word, int32_t site) {
   const auto offset = static_cast<uint64_t>(static_cast<const uint8_t *>(word) - shared_);
-  if (offset % 8 == 0 && offset < sharedBytes_ && sharedBytes_ - offset >= 8)
-    return static_cast<uint32_t>(offset);
+  if (offset % 8 == 0 && isInShared(offset, 8)) return static_cast<uint32_t>(offset);
   launch_->report.add(offset % 8 ? "E_EMU_ALIGNMENT" : "E_EMU_BOUNDS", {site, -1},
                       launch_->kernel.image->site(site).place() + ": " + who(running_) +
                           " counts arrivals at byte " + std::to_string(static_cast<int64_t>(offset)) +
@@ -23,8 +23,8 @@ Arrivals &Block::arrivalsAt(uint32_t offset, int32_t site) {
   if (found == arrivals_.end()) {
     launch_->report.add("E_EMU_UNINITIALIZED", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + who(running_) +
-                            " uses the word at byte " + std::to_string(offset) +
-                            " of shared memory, which was not prepared by mbarrier.init");
+                            " uses the word at " + nameOfShared(offset) +
+                            ", which was not prepared by mbarrier.init");
     end();
   }
   if (launch_->checker) launch_->checker->useWord(offset, site);
@@ -36,8 +36,8 @@ void Block::initArrivals(void *word, uint32_t count, int32_t site) {
   if (!arrivals_.emplace(offset, Arrivals{count, count}).second || count == 0) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + who(running_) +
-                            " prepares the word at byte " + std::to_string(offset) +
-                            " of shared memory a second time, or for no arrivals");
+                            " prepares the word at " + nameOfShared(offset) +
+                            " a second time, or for no arrivals");
     end();
   }
   if (launch_->checker) launch_->checker->initWord(offset, site);
@@ -59,8 +59,7 @@ void Block::expectBytes(void *word, uint32_t bytes, int32_t site) {
   if (arrivals.bytes > kMost) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + who(running_) +
-                            " expects more than 1048575 bytes in the word at byte " + std::to_string(offset) +
-                            " of shared memory");
+                            " expects more than 1048575 bytes in the word at " + nameOfShared(offset));
     end();
   }
   arrive(word, site);
@@ -72,24 +71,33 @@ void Block::arrive(void *word, int32_t site) {
   if (arrivals.missing == 0) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + who(running_) +
-                            " arrives once more than the phase has arrivals in the word at byte " +
-                            std::to_string(offset) + " of shared memory");
+                            " arrives once more than the phase has arrivals in the word at " +
+                            nameOfShared(offset));
     end();
   }
   --arrivals.missing;
-  if (launch_->checker) launch_->checker->arrive(offset);
+  if (launch_->checker) launch_->checker->arrive(offset, site);
   endPhase(offset, arrivals);
 }
 
 void Block::copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word,
-                    int32_t site) {
+                    uint32_t ranks, int32_t site) {
+  if (ranks) {
+    for (uint32_t rank = 0; rank < 16; ++rank)
+      if (ranks >> rank & 1)
+        copyBox(mapToRank(to, rank, site), map, coordinates, mapToRank(word, rank, site), 0, site);
+    // The tensor is read once.
+    const auto others = static_cast<int64_t>(std::popcount(ranks)) - 1;
+    counts_.boxes -= others, counts_.copied -= others * lastCopied_;
+    return;
+  }
   constexpr uint32_t kAlign = 128; // PTX ISA, "Tensor-copy: restrictions"
   const uint32_t atWord = offsetOf(word, site);
   arrivalsAt(atWord, site);
   const auto offset = static_cast<uint64_t>(static_cast<uint8_t *>(to) - shared_);
   BoxCopy copy{{}, atWord, bytesOf(*map), site};
   const std::string here = launch_->kernel.image->site(site).place() + ": ";
-  if (offset > sharedBytes_ || copy.bytes > sharedBytes_ - offset || offset % kAlign) {
+  if (!isInShared(offset, copy.bytes) || offset % kAlign) {
     launch_->report.add(offset % kAlign ? "E_EMU_ALIGNMENT" : "E_EMU_BOUNDS", {site, -1},
                         here + who(running_) + " copies " + std::to_string(copy.bytes) + " bytes to byte " +
                             std::to_string(static_cast<int64_t>(offset)) + " of shared memory, which has " +
@@ -98,11 +106,13 @@ void Block::copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coord
     end();
   }
   copy.chunks = chunksOf(*map, coordinates, static_cast<uint32_t>(offset));
+  lastCopied_ = 0;
   for (const BoxChunk &chunk : copy.chunks) {
     if (launch_->checker) launch_->checker->startBox(chunk, atWord, site);
     std::memset(shared_ + chunk.offset, 0xff, 16); // NaNs
-    counts_.copied += chunk.copied;
+    lastCopied_ += chunk.copied;
   }
+  counts_.copied += lastCopied_;
   ++counts_.boxes;
   if (launch_->schedule.isEarly)
     finish(copy);
@@ -160,10 +170,9 @@ bool Block::explainArrivals() {
     launch_->report.add("E_EMU_DEADLOCK", {first->site, -1},
                         image.site(first->site).place() + ": " + who(-1) +
                             " cannot go on: " + std::to_string(waiting) + " lanes wait for phase " +
-                            std::to_string(arrivals.phase) + " of the word at byte " +
-                            std::to_string(first->awaited) + " of shared memory, in which " +
-                            std::to_string(arrivals.missing) + " arrivals and " +
-                            std::to_string(arrivals.bytes) + " bytes are missing");
+                            std::to_string(arrivals.phase) + " of the word at " +
+                            nameOfShared(first->awaited) + ", in which " + std::to_string(arrivals.missing) +
+                            " arrivals and " + std::to_string(arrivals.bytes) + " bytes are missing");
     return true;
   }
   if (ended_ < lanes() || boxes_.empty()) return false;

@@ -5,7 +5,7 @@ namespace tessera::emulator {
 
 void Block::setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site) {
   meetWarp({.meeting = Meeting::SetRegisters, .mask = ~0u}, site);
-  const int64_t all = int64_t{atEntry} * lanes();
+  const int64_t all = int64_t{atEntry} * blockLanes_;
   auto fail = [&](const std::string &what) {
     launch_->report.add("E_EMU_OPERANDS", {site, -1},
                         launch_->kernel.image->site(site).place() + ": " + what);
@@ -13,19 +13,21 @@ void Block::setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t
   };
   if (all > launch_->registers)
     fail("the block needs " + std::to_string(all) + " registers, " + std::to_string(atEntry) +
-         " for each of " + std::to_string(lanes()) + " threads; a unit has " +
+         " for each of " + std::to_string(blockLanes_) + " threads; a unit has " +
          std::to_string(launch_->registers));
-  int64_t &held = registers_.try_emplace(running_ / kWarpgroup, atEntry).first->second;
+  const int rank = rankOf(running_), group = running_ - (running_ - rank * blockLanes_) % kWarpgroup;
+  int64_t &held = registers_.try_emplace(group, atEntry).first->second,
+          &free = freeRegisters_[static_cast<size_t>(rank)];
   if (increases ? count < held : count > held)
     fail(who(running_) + " has " + std::to_string(held) + " registers and " +
          (increases ? "asks for " : "gives back all but ") + std::to_string(count));
   while (held != count) { // the group's first lane takes them for all
     const int64_t missing = (count - held) * kWarpgroup;
-    if (missing > freeRegisters_) {
+    if (missing > free) {
       stop(State::AtRegisters, site);
       continue;
     }
-    freeRegisters_ -= missing, held = count;
+    free -= missing, held = count;
     for (Lane &lane : lanes_)
       if (lane.state == State::AtRegisters) lane.state = State::Ready;
   }
@@ -38,11 +40,11 @@ bool Block::explainRegisters() {
   for (const Lane &lane : lanes_)
     if (lane.state == State::AtRegisters && waiting++ == 0) first = &lane;
   if (!first) return false;
-  launch_->report.add("E_EMU_DEADLOCK", {first->site, -1},
-                      launch_->kernel.image->site(first->site).place() + ": " + who(-1) +
-                          " cannot go on: " + std::to_string(waiting) +
-                          " lanes wait for registers, of which its other lanes have given back " +
-                          std::to_string(freeRegisters_));
+  launch_->report.add(
+      "E_EMU_DEADLOCK", {first->site, -1},
+      launch_->kernel.image->site(first->site).place() + ": " + who(-1) + " cannot go on: " +
+          std::to_string(waiting) + " lanes wait for registers, of which its other lanes have given back " +
+          std::to_string(freeRegisters_[static_cast<size_t>(rankOf(int(first - lanes_.data())))]));
   return true;
 }
 

@@ -32,6 +32,9 @@ void Block::failTensor(const char *code, int32_t site, const std::string &what) 
 // ---- Allocation, by one warp
 
 void Block::allocateTensor(void *place, uint32_t columns, int32_t site) {
+  if (blocks_ > 1)
+    failTensor("E_EMU_OPERANDS", site,
+               "allocates tensor memory in a cluster, which the emulator does not execute");
   meetWarp({.meeting = Meeting::Tensor, .mask = ~0u, .value = columns}, site);
   if (running_ % warp_) return;
   if (columns < 32 || columns > kTensorColumns || !std::has_single_bit(columns) || tensor_.columns ||

@@ -12,8 +12,15 @@ using tessera::emulator::Request;
 
 TESSERA_EMULATED uint32_t tsr_emu_coordinate(int32_t which) { return Block::current().coordinate(which); }
 
-/// The address of a place in the block's shared memory.
-TESSERA_EMULATED void *tsr_emu_shared(int64_t offset) { return Block::current().shared() + offset; }
+/// The address of a place in the block's shared memory, and of the same place in another block of the cluster
+/// (mapa of PTX).
+TESSERA_EMULATED void *tsr_emu_shared(int64_t offset) { return Block::current().ownShared() + offset; }
+TESSERA_EMULATED void *tsr_emu_map_to_rank(void *place, uint32_t rank, int32_t site) {
+  return Block::current().mapToRank(place, rank, site);
+}
+/// barrier.cluster of PTX.
+TESSERA_EMULATED void tsr_emu_arrive_in_cluster(int32_t site) { Block::current().arriveInCluster(site); }
+TESSERA_EMULATED void tsr_emu_await_cluster(int32_t site) { Block::current().awaitCluster(site); }
 
 /// AMD's hidden arguments: the numbers of blocks along x, y and z.
 TESSERA_EMULATED const void *tsr_emu_implicit_arguments() { return Block::current().gridSize(); }
@@ -134,8 +141,8 @@ TESSERA_EMULATED void tsr_emu_await_bytes(void *word, uint32_t parity, int32_t s
   Block::current().awaitBytes(word, parity, site);
 }
 TESSERA_EMULATED void tsr_emu_copy_box(void *to, const tessera::EmulatedTensorMap *map,
-                                       const int32_t *coordinates, void *word, int32_t site) {
-  Block::current().copyBox(to, map, coordinates, word, site);
+                                       const int32_t *coordinates, void *word, uint32_t ranks, int32_t site) {
+  Block::current().copyBox(to, map, coordinates, word, ranks, site);
 }
 /// fence.mbarrier_init of PTX.
 TESSERA_EMULATED void tsr_emu_fence_arrivals() {

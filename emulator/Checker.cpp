@@ -22,11 +22,14 @@ void Checker::beginBlock(Block &block) {
   lanes_.assign(static_cast<size_t>(block.lanes()), {});
   base_.assign(static_cast<size_t>(block.lanes()), 0);
   seenBlocks_.clear();
-  shared_.resize(block.sharedBytes()); // older entries are of other blocks
-  written_.assign(block.sharedBytes(), false);
-  inFlight_.assign(block.sharedBytes(), {});
-  proxy_.assign(block.sharedBytes(), {});
+  const size_t bytes = block.spannedBytes();
+  shared_.resize(bytes); // older entries are of other blocks
+  written_.assign(bytes, false);
+  inFlight_.assign(bytes, {});
+  proxy_.assign(bytes, {});
   words_.clear();
+  clusterArrived_.clear(), clusterReleased_.clear(), remotes_.clear();
+  ends_.assign(static_cast<size_t>(block.blocks()), {});
 }
 
 // ---- Order
@@ -120,10 +123,15 @@ void Checker::atomic(const void *address, int32_t bytes, int32_t flags, int32_t 
 
 // ---- Places
 
+/// `first` is the first block of its cluster; negative: of the one that runs.
+std::string Checker::nameOfLane(int lane, int64_t first) const {
+  const int rank = block_->rankOf(lane), lanes = block_->lanes() / block_->blocks();
+  return "lane " + std::to_string(lane % lanes) + " of block " +
+         std::to_string((first < 0 ? block_->index() : first) + rank);
+}
+
 std::string Checker::nameOf(uint64_t address, bool isShared) const {
-  if (isShared)
-    return "byte " + std::to_string(address - reinterpret_cast<uint64_t>(block_->shared())) +
-           " of shared memory";
+  if (isShared) return block_->nameOfShared(address - reinterpret_cast<uint64_t>(block_->shared()));
   const std::optional<Allocation> in = memory_.find(address);
   return parameters_.describe(launch_.values, launch_.kernel.spec.valueCount, address,
                               in ? in->begin : address);
@@ -134,17 +142,14 @@ void Checker::checkPlace(const void *pointer, int32_t bytes, int32_t flags, int3
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const auto size = static_cast<uint64_t>(bytes);
   const bool isShared = flags & access_flags::kShared;
-  auto lane = [&] {
-    return "lane " + std::to_string(block_->lane()) + " of block " + std::to_string(block_->index());
-  };
+  auto lane = [&] { return nameOfLane(block_->lane()); };
   const uint64_t align = uint64_t{1} << (flags >> access_flags::kAlignShift);
   auto here = [&] { return launch_.kernel.image->site(site).place() + ": "; };
   auto what = [&] { return std::string(verb(flags, false)) + " of " + std::to_string(bytes) + " bytes"; };
   bool isInside;
   if (isShared) {
     const auto begin = reinterpret_cast<uint64_t>(block_->shared());
-    isInside = address >= begin && address - begin <= block_->sharedBytes() &&
-               size <= block_->sharedBytes() - (address - begin);
+    isInside = address >= begin && block_->isInShared(address - begin, size);
     if (!isInside)
       launch_.report.add("E_EMU_BOUNDS", {site, -1},
                          here() + what() + " by " + lane() + " at byte " +
@@ -195,11 +200,10 @@ void Checker::race(const Epoch &earlier, const char *was, const char *is, uint64
   const bool isBox = earlier.lane >= lanes_.size(); // written by the engine
   launch_.report.add(
       "E_EMU_RACE", {earlier.site, site},
-      image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by lane " +
-          std::to_string(block_->lane()) + " of block " + std::to_string(block_->index()) + " and " +
+      image.site(site).place() + ": " + is + " of " + nameOf(address, isShared) + " by " +
+          nameOfLane(block_->lane()) + " and " +
           (isBox ? (was == std::string("read") ? "the product that reads it" : "the copy of a box")
-                 : was + (" by lane " + std::to_string(earlier.lane)) + " of block " +
-                       std::to_string(indices_[earlier.block - 1])) +
+                 : was + (" by " + nameOfLane(earlier.lane, indices_[earlier.block - 1]))) +
           " at " + image.site(earlier.site).place() +
           (isOther ? ": nothing orders the two blocks"
            : isBox ? ": the lane has not waited for its arrival"
@@ -226,11 +230,9 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
           copy.site >= 0) {
         const Image &image = *launch_.kernel.image;
         launch_.report.add("E_EMU_NOT_AWAITED", {copy.site, site},
-                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) +
-                               " by lane " + std::to_string(lane) + " of block " +
-                               std::to_string(block_->index()) + ": the copy into it by lane " +
-                               std::to_string(copy.lane) + " at " + image.site(copy.site).place() +
-                               " was not awaited");
+                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) + " by " +
+                               nameOfLane(lane) + ": the copy into it by lane " + std::to_string(copy.lane) +
+                               " at " + image.site(copy.site).place() + " was not awaited");
         reported = true;
       }
     if (isShared && writes) {
@@ -239,10 +241,9 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
       if (proxy.reads && !reported) {
         const Image &image = *launch_.kernel.image;
         launch_.report.add("E_EMU_NOT_AWAITED", {proxy.site, site},
-                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) +
-                               " by lane " + std::to_string(lane) + " of block " +
-                               std::to_string(block_->index()) + ": the product at " +
-                               image.site(proxy.site).place() + ", which reads it, was not awaited");
+                           image.site(site).place() + ": " + is + " of " + nameOf(address, true) + " by " +
+                               nameOfLane(lane) + ": the product at " + image.site(proxy.site).place() +
+                               ", which reads it, was not awaited");
         reported = true;
       }
     }
@@ -262,8 +263,7 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
       if ((!writes || isAtomic) && !written_[offset]) {
         launch_.report.add("E_EMU_UNINITIALIZED", {site, -1},
                            launch_.kernel.image->site(site).place() + ": " + is + " of " +
-                               nameOf(address, true) + " by lane " + std::to_string(lane) + " of block " +
-                               std::to_string(block_->index()) + ", which was not written");
+                               nameOf(address, true) + " by " + nameOfLane(lane) + ", which was not written");
         written_[offset] = true; // once for the byte
       }
       if (writes) written_[offset] = true;

@@ -11,6 +11,7 @@
 #include "emulator/Memory.h"
 #include "emulator/Parameters.h"
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -47,13 +48,21 @@ public:
   void initWord(uint32_t word, int32_t site);
   void useWord(uint32_t word, int32_t site);
   void fenceArrivals();
-  void arrive(uint32_t word);
+  void arrive(uint32_t word, int32_t site);
   void endPhase(uint32_t word);
   void passPhase(uint32_t word);
   void startBox(const BoxChunk &, uint32_t word, int32_t site);
   void endBox(uint32_t offset);
   /// Reports an engine that arrives in a word whose preparation no fence has made visible to it; `what` does.
   void requireWordFence(uint32_t word, const std::string &what, int32_t site);
+  // CheckerClusters.cpp: the barrier of a cluster, and arrivals in shared memory of its other blocks, which
+  // must be before these end.
+  void arriveInCluster();
+  void endClusterPhase();
+  void passCluster();
+  void endLane(int lane);
+  /// Reports an arrival that may come after its block has ended.
+  bool findRemoteAfterEnd();
   // Products whose commit arrives in a word: what they read is as startRead's and endRead's, but the reader
   // is the engine. `phase` counts from 1.
   void startEngineRead(uint32_t offset, int32_t site);
@@ -119,6 +128,7 @@ private:
   void race(const Epoch &earlier, const char *was, const char *is, uint64_t address, bool isShared,
             int32_t site);
   std::string nameOf(uint64_t address, bool isShared) const;
+  std::string nameOfLane(int lane, int64_t first = -1) const;
   Clocks clocksOf(int lane) const;
   static void join(Clocks &into, const Clocks &from);
   /// The blocks whose work is before a release of the block that runs.
@@ -147,6 +157,10 @@ private:
     int32_t site = -1;   // of one of them
   };
   std::vector<ProxyState> proxy_; // bytes of shared memory
+  Clocks clusterArrived_,
+      clusterReleased_;      // before the arrivals of this phase of the barrier, and of the last
+  std::vector<Clocks> ends_; // what precedes the end of each block's last lane
+  std::map<std::pair<int, int>, Epoch> remotes_; // the last arrival of a lane in another block, by its rank
   std::unordered_map<uint32_t, Word> words_;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::unordered_map<uint64_t, Variable> variables_;

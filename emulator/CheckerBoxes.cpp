@@ -26,7 +26,11 @@ void Checker::fenceArrivals() {
   lane.wordFences.push_back(lane.own);
 }
 
-void Checker::arrive(uint32_t word) {
+void Checker::arrive(uint32_t word, int32_t site) {
+  const int lane = block_->lane(), rank = static_cast<int>(word / kArenaBytes);
+  if (rank != block_->rankOf(lane))
+    remotes_[{lane, rank}] = {serial_, lanes_[static_cast<size_t>(lane)].own, site,
+                              static_cast<uint16_t>(lane)};
   join(words_.at(word).arrived, clocksOf(block_->lane()));
   ++lanes_[static_cast<size_t>(block_->lane())].own;
 }

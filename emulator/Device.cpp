@@ -68,6 +68,9 @@ public:
     };
     if (spec.sharedBytes > row_.info.maxSharedBytes)
       return refuse(spec.sharedBytes, " bytes of shared memory", row_.info.maxSharedBytes);
+    const uint64_t inCluster = uint64_t{spec.cluster[0]} * spec.cluster[1] * spec.cluster[2];
+    if (inCluster > uint64_t(row_.mostInCluster))
+      return refuse(inCluster, " blocks in a cluster", uint64_t(row_.mostInCluster));
     const uint64_t threads = uint64_t{spec.block[0]} * spec.block[1] * spec.block[2];
     if (threads > uint64_t(row_.maxThreads))
       return refuse(threads, " threads in a block", uint64_t(row_.maxThreads));

@@ -22,6 +22,7 @@ struct DeviceRow {
   DeviceInfo info;
   int warpSize;
   int64_t maxThreads, registers; // of a block, of a unit (0: they are not divided)
+  int64_t mostInCluster;         // blocks
   Options options;
 };
 

@@ -49,7 +49,8 @@ void Block::completeProduct(int first, int last) {
   for (int operand : {0, 1})
     if (operand == 1 || !product.held)
       forEachChunk(product, operand, [&](uint32_t offset) { chunks.push_back(offset); });
-  for (uint32_t offset : chunks)
+  const auto base = static_cast<uint32_t>(static_cast<uint64_t>(rankOf(first)) * kArenaBytes); // of the block
+  for (uint32_t &offset : chunks) {
     if (offset + 16 > sharedBytes_) {
       launch_->report.add("E_EMU_BOUNDS", {site, -1},
                           here + "a product of " + who(first) + " reads byte " + std::to_string(offset) +
@@ -57,6 +58,8 @@ void Block::completeProduct(int first, int last) {
                               " bytes");
       end();
     }
+    offset += base;
+  }
   running_ = first; // on whose account it is
   if (launch_->checker)
     for (uint32_t offset : chunks)
@@ -66,7 +69,7 @@ void Block::completeProduct(int first, int last) {
   for (int lane = first; lane < last; ++lane)
     lanes_[static_cast<size_t>(lane)].products.back().reads = reads;
   counts_.inMatrices +=
-      product.held ? multiply(product, shared_, sums, held) : multiply(product, shared_, sums);
+      product.held ? multiply(product, shared_ + base, sums, held) : multiply(product, shared_ + base, sums);
   ++counts_.instructions;
 }
 

@@ -66,8 +66,15 @@ void Runner::report(const Launch &launch) const {
 tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, Memory &memory,
                          std::string &why) {
   const KernelSpec &spec = kernel.spec;
-  const int64_t blocks = spec.isPersistent ? std::min(grid.programs(), kUnits) : grid.programs();
-  const int lanes = static_cast<int>(spec.block[0] * spec.block[1] * spec.block[2]);
+  const auto inCluster = int64_t{spec.cluster[0]} * spec.cluster[1] * spec.cluster[2];
+  const int64_t most = std::max(kUnits / inCluster, int64_t{1}) * inCluster; // whole clusters
+  const int64_t blocks = spec.isPersistent ? std::min(grid.programs(), most) : grid.programs();
+  if (blocks % inCluster) {
+    why = "kernel " + kernel.name + ": " + std::to_string(blocks) +
+          " programs are no multiple of its cluster of " + std::to_string(inCluster);
+    return TSR_EINVAL;
+  }
+  const int lanes = static_cast<int>(spec.block[0] * spec.block[1] * spec.block[2] * inCluster);
   const Workspace workspace(memory, spec.workspaceBytes * static_cast<size_t>(blocks));
   if (spec.workspaceBytes && blocks && !workspace.data) {
     why = "kernel " + kernel.name + ": no memory for its workspace";
@@ -90,18 +97,19 @@ tsr_status_t Runner::run(const Kernel &kernel, const uint64_t *values, const Lau
     checker = std::make_unique<Checker>(launch, memory);
     launch.checker = checker.get();
   }
+  const int64_t clusters = blocks / inCluster;
   std::atomic<int64_t> next{0};
   auto work = [&] {
     std::unique_ptr<Block> block = take(lanes);
-    for (int64_t i; !launch.failed && (i = next++) < blocks;)
-      if (!block->run(launch, schedule_.order == Order::Descending ? blocks - 1 - i : i)) break;
+    for (int64_t i; !launch.failed && (i = next++) < clusters;)
+      if (!block->run(launch, schedule_.order == Order::Descending ? clusters - 1 - i : i)) break;
     giveBack(std::move(block));
   };
   {
     std::vector<std::jthread> others;
-    const int64_t most = check_ ? 1 : std::max<int64_t>(1, std::thread::hardware_concurrency());
+    const int64_t mostThreads = check_ ? 1 : std::max<int64_t>(1, std::thread::hardware_concurrency());
     try {
-      while (static_cast<int64_t>(others.size()) + 1 < std::min(most, blocks / kBlocksPerThread))
+      while (static_cast<int64_t>(others.size()) + 1 < std::min(mostThreads, clusters / kBlocksPerThread))
         others.emplace_back(work);
     } catch (const std::system_error &) { // no more threads can be started
     }

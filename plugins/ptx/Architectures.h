@@ -47,6 +47,7 @@ constexpr GpuArchitecture hopper() {
                                  kTf32,
                                  kDouble}});
   row.copiesBoxes = true;
+  row.mostInCluster = 8; // more are not portable
   row.units = 132;
   row.registers = 64 << 10;
   row.productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}};
@@ -70,6 +71,7 @@ constexpr GpuArchitecture blackwell() {
                                  kTf32,
                                  kDouble}});
   row.copiesBoxes = true;
+  row.mostInCluster = 8; // more are not portable
   row.units = 148;
   row.productTiles = {{{128, 256, 64}, {128, 128, 64}, {64, 128, 64}, {64, 64, 64}}};
   row.unusedProducts = "tcgen05.mma";

@@ -2,6 +2,7 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -33,7 +34,8 @@ Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outc
   if (compilation.advance(Level::Target) != CompileStatus::Ok)
     return out.error = diags.empty() ? "not compiled" : diags.front().message, out;
   // The kernel alone is mutated.
-  const std::string entry = "tsr_kernel_" + (sample.kernel.empty() ? sample.name : sample.name + "$tma");
+  std::string entry = "tsr_kernel_" + (sample.kernel.empty() ? sample.name : sample.kernel);
+  std::ranges::replace(entry, '.', '$');
   compilation.module().walk([&](LLVM::LLVMFuncOp function) {
     if (function.getName() == entry) mutate(function, out);
   });

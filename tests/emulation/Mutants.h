@@ -47,7 +47,7 @@ mlir::Value constantBefore(mlir::Operation *, int32_t value);
 #define EXPECT_FOUND(code, error)                                                                            \
   {                                                                                                          \
     const std::string found = error;                                                                         \
-    EXPECT_NE(found.find("[" code "] gemm.py:"), std::string::npos) << found;                                \
+    EXPECT_NE(found.find("[" + std::string(code) + "] gemm.py:"), std::string::npos) << found;               \
   }
 
 } // namespace tessera::emulation

@@ -578,12 +578,12 @@ TEST(Emulated, UnknownOperationsAreRefusedByName) {
   DialectRegistry registry;
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, target::TargetDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  const std::string program = std::string(kHead) + "nvvm.cluster.arrive" + kTail;
+  const std::string program = std::string(kHead) + "nvvm.cluster.arrive.relaxed" + kTail;
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   ASSERT_TRUE(module);
   std::string why;
   EXPECT_EQ(bundleOf(*module, "ptx:emulated:sm_80", why), "");
-  EXPECT_EQ(why, "the emulator does not execute nvvm.cluster.arrive (TSR_UNIMPLEMENTED)");
+  EXPECT_EQ(why, "the emulator does not execute nvvm.cluster.arrive.relaxed (TSR_UNIMPLEMENTED)");
 }
 
 } // namespace

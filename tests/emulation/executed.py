@@ -24,7 +24,8 @@ HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
 Instructions are those of the kernel's [metadata](bundles.md#products). Registers are those of a thread: what LLVM allocates for AMD's GPUs (vector registers, with those for
-sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do.
+sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do. That with clusters has the same extents;
+of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
 tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.
@@ -58,7 +59,16 @@ def aligned(rng):
     return gemm(rng, 100, 88, 72)
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("flash_attention", "flash_attention", attention, SOME))
+def clustered(rng):
+    return aligned(rng)
+
+
+# By a decision in the text of Schedule IR: what makes the kernel's decision, and the variant that runs.
+BLOCK = {clustered: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 104 registers], cluster = [2, 1]>", "cluster")}
+TITLES = {aligned: ", aligned", clustered: ", clusters of 2"}
+
+
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("flash_attention", "flash_attention", attention, SOME))
 
 
 def run(tsr, folder, *words):
@@ -71,12 +81,24 @@ def run(tsr, folder, *words):
 PRODUCT = re.compile(r"^product +([^,]+),", re.MULTILINE)
 
 
+def source_of(tsr, folder, sample, kernel, make, device):
+    source = ROOT / "samples" / sample / f"{sample}.py"
+    if make not in BLOCK:
+        return source
+    text = run(tsr, folder, "compile", source, "--kernel", kernel, "--target", device, "--emit", "schedule", "-o", "-")
+    text, count = re.subn(r"(?m)^( *schedule\.kernel @.*?attributes \{)", rf"\1schedule.block = {BLOCK[make][0]}, ", text)
+    if count != 1:
+        sys.exit(f"{sample} on {device}: the text of Schedule IR has {count} kernels")
+    (folder / f"{sample}.mlir").write_text(text)
+    return folder / f"{sample}.mlir"
+
+
 def row(tsr, folder, sample, kernel, make, device, registers):
     inputs, output, expected, bound = make(np.random.default_rng(7))
     for name, value in inputs.items():
         np.save(folder / f"{name}.npy", value)
     vendor, arch = device.split(":")
-    source = ROOT / "samples" / sample / f"{sample}.py"
+    source = source_of(tsr, folder, sample, kernel, make, device)
     text = run(tsr, folder, "run", source, "--kernel", kernel, "--in", *(f"{n}={n}.npy" for n in inputs), "--out", f"{output}=out.npy",
                "--backend", f"{vendor}:emulated:{arch}+check", "--verbose")
     error = abs(np.load(folder / "out.npy").astype("f8") - expected)
@@ -90,6 +112,8 @@ def row(tsr, folder, sample, kernel, make, device, registers):
         sys.exit(f"{sample} on {device}: {counts['products']} multiply-adds in matrix instructions")
     if sample == "gemm" and counts["products"] and counts["others"]:
         sys.exit(f"{sample} on {device}: {counts['others']} multiply-adds outside of matrix instructions")
+    if make in BLOCK and f"kernel {kernel}.{BLOCK[make][1]} executed" not in text:
+        sys.exit(f"{sample} on {device}: another variant than {BLOCK[make][1]} ran")
     if make is aligned and (counts["boxes"] > 0) != (device in ("ptx:sm_90a", "ptx:sm_100a")):
         sys.exit(f"{sample} on {device}: {counts['boxes']} boxes are copied")
     instructions = list(dict.fromkeys(PRODUCT.findall(text)))
@@ -99,25 +123,26 @@ def row(tsr, folder, sample, kernel, make, device, registers):
             sys.exit(f"{sample} on {device}: {counts['instructions']} of {instructions} are no {counts['products']} multiply-adds")
     cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "loads", "conflicts", "barriers", "stores")]
     cells.append(int(re.search(r"^memory +(\d+) bytes shared", text, re.MULTILINE)[1]))
-    title = f"| `{sample}`{', aligned' if make is aligned else ''} | `{device}` | "
+    title = f"| `{sample}`{TITLES.get(make, '')} | `{device}` | "
     return title + ", ".join(f"`{name}`" for name in instructions) + " | " + " | ".join(f"{n:,}" for n in cells) + f" | {registers(title, counts['boxes'] > 0)} |\n"
 
 
-def registers_of(tsr, folder, sample, kernel, device, copies_boxes, ptxas, kept):
+def registers_of(tsr, folder, sample, kernel, make, device, copies_boxes, ptxas, kept):
     """Of a thread of the variant that copies boxes or of the general one, as text; `kept` is that of the kept page."""
     vendor, arch = device.split(":")
     if vendor == "levelzero":
         return ""
     if vendor == "ptx" and not ptxas:
         return kept
-    source = ROOT / "samples" / sample / f"{sample}.py"
+    source = source_of(tsr, folder, sample, kernel, make, device)
     dims = ("--dim", "D=64") if sample == "flash_attention" else ()
     code = folder / "code"
-    run(tsr, folder, "compile", source, "--kernel", kernel, *dims, "--target", device, "--emit", "asm", "-o", code)
+    name = () if source.suffix == ".mlir" else ("--kernel", kernel)
+    run(tsr, folder, "compile", source, *name, *dims, "--target", device, "--emit", "asm", "-o", code)
     if vendor == "rocm":
         return re.search(r"\.vgpr_count: +(\d+)", code.read_text())[1]
     report = run(ptxas, folder, "-v", f"-arch={arch}", "-o", folder / "cubin", code)
-    return dict(re.findall(r"Compiling entry function '([\w$]+)'.*?Used (\d+) registers", report, re.DOTALL))[f"tsr_kernel_{kernel}" + "$tma" * copies_boxes]
+    return dict(re.findall(r"Compiling entry function '([\w$]+)'.*?Used (\d+) registers", report, re.DOTALL))[f"tsr_kernel_{kernel}" + f"${BLOCK[make][1] if make in BLOCK else 'tma'}" * copies_boxes]
 
 
 def main():
@@ -135,7 +160,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         rows = [row(options.tsr, folder, *what, device,
-                    lambda title, copies_boxes: registers_of(options.tsr, folder, *what[:2], device, copies_boxes, options.ptxas, kept_of(title)))
+                    lambda title, copies_boxes: registers_of(options.tsr, folder, *what, device, copies_boxes, options.ptxas, kept_of(title)))
                 for *what, devices in SAMPLES for device in devices]
     options.page.write_text(HEAD + "".join(rows))
 

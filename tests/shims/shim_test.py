@@ -6,10 +6,13 @@ import argparse
 import math
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
 import unittest
+
+import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench" / "samples"), str(ROOT / "tests"), str(ROOT / "tests" / "shims" / "spirv")]
@@ -77,6 +80,32 @@ class Shims(unittest.TestCase):
                     sample = samples.Sample(samples.ROOT / "samples" / name)
                     for size in sample.check.SMALL:
                         samples.Case(sample, size).run(self.tsr(backend, f"arch={arch}"))
+
+    def test_clusters(self):
+        """The driver is given the cluster that the image has, and a grid of whole clusters."""
+        if ARGS.backend != "ptx":
+            self.skipTest("it has no clusters")
+        sample = samples.Sample(samples.ROOT / "samples" / "gemm")
+        text = self.tsr("cpu").compile(sample.source, "schedule", "--target", "ptx:sm_90a", "-o", "-").output
+        for decision, rows in (("cluster = [2, 1]", 100), ("cluster = [2, 1], persistent", 500), ("cluster = [1, 2]", 40)):
+            with self.subTest(decision=decision):
+                block = f"#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 104 registers], {decision}>"
+                edited = self.table / "gemm.mlir"
+                edited.write_text(re.sub(r"(?m)^( *schedule\.kernel @.*?attributes \{)", rf"\1schedule.block = {block}, ", text))
+                for target, kind in (("ptx:sm_90a", "image"), ("ptx:emulated:sm_90a", "emulated")):
+                    done = self.tsr("cpu").call("compile", edited, "--target", target, "--emit", "object", "-o", self.table / f"gemm.{kind}")
+                    self.assertEqual(done.status, 0, done.errors)
+                case = samples.Case(sample, {"M": rows, "N": 88, "K": 72})
+                words = []
+                for name, array in case.inputs.items():
+                    np.save(self.table / f"{name}.npy", array)
+                    words += ["--in", f"{name}={self.table / name}.npy"]
+                for name in case.want:
+                    words += ["--out", f"{name}={self.table / name}-out.npy"]
+                result = self.tsr("ptx", "arch=sm_90a").call("run", edited, *words, "--verbose")
+                self.assertEqual(result.status, 0, result.errors)
+                self.assertRegex(result.errors + result.output, r"variant +cluster of gemm")
+                case.compare({name: np.load(self.table / f"{name}-out.npy") for name in case.want})
 
     def test_spirv_read_back(self):
         """The SPIR-V itself is executed, and gives the bits of the emulated image of the same program."""

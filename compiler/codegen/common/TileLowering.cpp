@@ -91,35 +91,53 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
                                                   cast<tile::IndexExprAttr>(axis).getExpr()));
 }
 
-/// The last axis varies fastest. In groups of rows the last but one does.
+/// The last axis varies fastest. In groups of rows the last but one does. Programs of a cluster follow each
+/// other; the clusters are ordered as programs are without them.
 auto TileLowering::programIdsOf(Value program) -> Vec<Value> {
   const size_t axes = axisCounts_.size();
-  Vec<Value> ids(axes);
-  Value rest = program;
+  Vec<Value> ids(axes), counts = axisCounts_;
+  Value rest = program, rank;
+  const int64_t inCluster = kernel_.programsOfCluster();
+  if (inCluster > 1) {
+    rank = arith::RemUIOp::create(b_, rest, constant(inCluster));
+    rest = arith::DivUIOp::create(b_, rest, constant(inCluster));
+    for (auto [axis, extent] : llvm::zip(llvm::seq(axes - 2, axes), *kernel_.getCluster()))
+      if (extent > 1) counts[axis] = arith::DivUIOp::create(b_, counts[axis], constant(extent));
+  }
+  auto inGrid = [&] { // from positions of clusters
+    if (inCluster > 1)
+      for (auto [axis, extent] : llvm::zip(llvm::seq(axes - 2, axes), *kernel_.getCluster()))
+        if (extent > 1)
+          ids[axis] = arith::AddIOp::create(b_, arith::MulIOp::create(b_, ids[axis], constant(extent)), rank);
+    return ids;
+  };
   auto split = [&](Value &rest, Value count) -> Value {
     Value inner = arith::RemUIOp::create(b_, rest, count);
     rest = arith::DivUIOp::create(b_, rest, count);
     return inner;
   };
   for (size_t axis = axes; axis-- > 1;)
-    ids[axis] = split(rest, axisCounts_[axis]);
+    ids[axis] = split(rest, counts[axis]);
   if (axes) ids[0] = rest;
-  if (!kernel_.getGroupRows() || axes < 2) return ids;
+  if (!kernel_.getGroupRows() || axes < 2) return inGrid();
   Value &row = ids[axes - 2], &column = ids[axes - 1];
-  Value columns = axisCounts_[axes - 1], most = constant(int64_t(*kernel_.getGroupRows()));
+  const auto groupRows = int64_t(*kernel_.getGroupRows());
+  Value columns = counts[axes - 1],
+        most = constant(inCluster > 1 ? std::max<int64_t>(groupRows / (*kernel_.getCluster())[0], 1)
+                                      : groupRows);
   Value inGroup = arith::RemUIOp::create(b_, row, most);
   Value first = arith::SubIOp::create(b_, row, inGroup);
-  Value rows = arith::MinUIOp::create(b_, arith::SubIOp::create(b_, axisCounts_[axes - 2], first), most);
+  Value rows = arith::MinUIOp::create(b_, arith::SubIOp::create(b_, counts[axes - 2], first), most);
   Value number = arith::AddIOp::create(b_, arith::MulIOp::create(b_, inGroup, columns), column);
   row = arith::AddIOp::create(b_, first, split(number, rows));
   column = number;
-  return ids;
+  return inGrid();
 }
 
 void TileLowering::emitProgramIds(Value program) {
   programIds_ = programIdsOf(program);
   programId_ = program;
-  if (!kernel_.getGroupRows()) return;
+  if (!kernel_.getGroupRows() && kernel_.programsOfCluster() == 1) return;
   programId_ = constant(0); // what the program sees does not depend on the order
   for (auto [id, count] : llvm::zip(programIds_, axisCounts_))
     programId_ = arith::AddIOp::create(b_, arith::MulIOp::create(b_, programId_, count), id);

@@ -33,6 +33,7 @@ namespace tessera::emulate {
 namespace {
 
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; // in the Target IR of every vendor
+constexpr unsigned kClusterSpace = 7;                  // shared memory of a cluster's blocks, of NVIDIA
 
 /// The contents of one image.
 class Image {
@@ -231,12 +232,13 @@ private:
   static unsigned spaceOf(Value pointer) {
     return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
   }
-  static bool isChecked(Value pointer) {
-    return spaceOf(pointer) == kGlobalSpace || spaceOf(pointer) == kSharedSpace;
+  static bool isShared(Value pointer) {
+    return spaceOf(pointer) == kSharedSpace || spaceOf(pointer) == kClusterSpace;
   }
+  static bool isChecked(Value pointer) { return spaceOf(pointer) == kGlobalSpace || isShared(pointer); }
   /// The operands of tsr_emu_access and tsr_emu_atomic: address, bytes, flags, site.
   SmallVector<Value> describe(Operation *op, Value pointer, Type type, uint64_t align, int32_t flags) {
-    if (spaceOf(pointer) == kSharedSpace) flags |= access_flags::kShared;
+    if (isShared(pointer)) flags |= access_flags::kShared;
     flags |= int32_t(llvm::Log2_64(std::max<uint64_t>(align, 1))) << access_flags::kAlignShift;
     Value plain = LLVM::AddrSpaceCastOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), pointer);
     return {plain, constant(int32_t(layout_.getTypeSize(type))), constant(flags),

@@ -42,11 +42,12 @@ bool VendorRewriter::forArrivals() {
 }
 
 bool VendorRewriter::copyBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
-  if (op.getMode() != NVVM::TMALoadMode::TILE || op.getMulticastMask() || op.getPredicate() ||
-      op.getL2CacheHint() || op.getGroup())
+  if (op.getMode() != NVVM::TMALoadMode::TILE || op.getPredicate() || op.getL2CacheHint() || op.getGroup())
     return false;
+  Value ranks = op.getMulticastMask() ? LLVM::ZExtOp::create(b_, i32(), op.getMulticastMask()).getResult()
+                                      : constant(0);
   call_("tsr_emu_copy_box", nullptr,
-        {plain(op.getDstMem()), op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getMbar()),
+        {plain(op.getDstMem()), op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getMbar()), ranks,
          site_()},
         false);
   return erase();

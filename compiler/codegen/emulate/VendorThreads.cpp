@@ -14,6 +14,7 @@ namespace {
 std::optional<int32_t> coordinateOf(StringRef name) {
   if (name == "nvvm.read.ptx.sreg.laneid") return int32_t(Coordinate::Lane);
   if (name == "nvvm.read.ptx.sreg.warpid") return int32_t(Coordinate::Warp);
+  if (name == "nvvm.read.ptx.sreg.cluster.ctarank") return int32_t(Coordinate::Rank);
   static constexpr std::pair<StringLiteral, Coordinate> kFirst[] = {
       {"nvvm.read.ptx.sreg.tid.", Coordinate::Thread},     {"rocdl.workitem.id.", Coordinate::Thread},
       {"nvvm.read.ptx.sreg.ctaid.", Coordinate::Block},    {"rocdl.workgroup.id.", Coordinate::Block},
@@ -77,6 +78,16 @@ bool VendorRewriter::forThreads() {
   }
   if (isa<NVVM::Barrier0Op, ROCDL::SBarrierOp, ROCDL::BarrierOp>(op_))
     return blockBarrier(constant(0), constant(0));
+  if (isa<NVVM::ClusterArriveOp>(op_)) return become("tsr_emu_arrive_in_cluster", site_());
+  if (isa<NVVM::ClusterWaitOp>(op_)) return become("tsr_emu_await_cluster", site_());
+  if (auto map = dyn_cast<NVVM::MapaOp>(op_)) {
+    Value there = call_("tsr_emu_map_to_rank", LLVM::LLVMPointerType::get(b_.getContext()),
+                        {plain(map.getA()), map.getB(), site_()}, false);
+    Type wanted = map.getRes().getType();
+    if (there.getType() != wanted) there = LLVM::AddrSpaceCastOp::create(b_, wanted, there);
+    map.getRes().replaceAllUsesWith(there);
+    return erase();
+  }
   if (name == "nvvm.bar.warp.sync") return become("tsr_emu_warp_barrier", {op_->getOperand(0), site_()});
   if (auto shuffled = dyn_cast<NVVM::ShflOp>(op_)) return shuffle(shuffled);
   if (auto vote = dyn_cast<NVVM::VoteSyncOp>(op_)) {

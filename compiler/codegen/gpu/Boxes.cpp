@@ -16,10 +16,24 @@ static int64_t panelOf(tile::BufferType buffer) {
   return layout::panelBytes(buffer.getShape().back() * bytes) / bytes;
 }
 
+/// The axis of the tensor along which the rows of the buffer are.
+static size_t rowAxisOf(tile::CopyBoxOp op) {
+  size_t axis = op.getExtents().size() - 1;
+  while (axis && op.getExtents()[--axis] < 0) {
+  }
+  return axis;
+}
+
+/// How many programs copy a part of the rows each.
+static int64_t partsOf(tile::CopyBoxOp op) {
+  return op.getMulticast() ? op->getParentOfType<tile::KernelOp>().programsOfCluster() : 1;
+}
+
 static SmallVector<int64_t> boxOf(tile::CopyBoxOp op) {
   SmallVector<int64_t> box =
       llvm::map_to_vector(op.getExtents(), [](int64_t e) { return std::max<int64_t>(e, 1); });
   box.back() = panelOf(op.getBuffer().getType());
+  box[rowAxisOf(op)] /= partsOf(op);
   return box;
 }
 
@@ -33,6 +47,11 @@ void KernelLowering::collectTensorMaps() {
     resources_.tensorMaps.push_back(
         {kernel_.getParam(op.getView()).getName().str(), {box.begin(), box.end()}, box.back() * bytes});
   });
+}
+
+Value KernelLowering::rankInCluster() {
+  Value block = mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x);
+  return arith::RemUIOp::create(b_, block, constant(resources_.cluster));
 }
 
 Value KernelLowering::arrivalsWord(Value arrivals, Value index) {
@@ -51,16 +70,24 @@ void KernelLowering::copyBox(tile::CopyBoxOp op) {
     return arith::IndexCastOp::create(b_, b_.getI32Type(),
                                       arith::MinSIOp::create(b_, start, constant(INT32_MAX)));
   };
+  const int64_t parts = partsOf(op), rows = to.shape[0] / parts, inAll = (int64_t(1) << parts) - 1;
+  const size_t rowAxis = rowAxisOf(op);
+  Value firstRow =
+      parts > 1 ? arith::MulIOp::create(b_, rankInCluster(), constant(rows)).getResult() : Value();
   for (int64_t column = 0; column < to.shape[1]; column += to.panel) {
     Vec<Value> coordinates; // innermost first
-    for (Value start : llvm::reverse(op.getStarts())) {
-      Value first = scalar(start);
+    for (size_t axis = op.getStarts().size(); axis-- > 0;) {
+      Value first = scalar(op.getStarts()[axis]);
       if (coordinates.empty() && column) first = arith::AddIOp::create(b_, first, constant(column));
+      if (firstRow && axis == rowAxis) first = arith::AddIOp::create(b_, first, firstRow);
       coordinates.push_back(coordinate(first));
     }
     // Panels follow each other.
-    Value place = address(to.data, constant(column * to.shape[0]), target::inMemoryElement(to.element));
-    vendor_.emitCopyBox(b_, place, map, coordinates, word);
+    Value offset = constant(column * to.shape[0]);
+    if (firstRow)
+      offset = arith::AddIOp::create(b_, offset, arith::MulIOp::create(b_, firstRow, constant(to.panel)));
+    Value place = address(to.data, offset, target::inMemoryElement(to.element));
+    vendor_.emitCopyBox(b_, place, map, coordinates, word, parts > 1 ? inAll : 0);
   }
 }
 
@@ -80,7 +107,10 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
         }
       vendor_.emitInitArrivals(b_, words, counts);
     });
-    lowerBarrier();
+    if (resources_.cluster > 1)
+      vendor_.emitClusterBarrier(b_); // others copy to this block and arrive in its words
+    else
+      lowerBarrier();
   } else if (auto expect = dyn_cast<tile::ExpectBytesOp>(op)) {
     byOne([&] {
       vendor_.emitExpectBytes(b_, arrivalsWord(expect.getArrivals(), scalar(expect.getIndex())),
@@ -95,8 +125,9 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
     Value word = arrivalsWord(arrive.getArrivals(), scalar(arrive.getIndex()));
     vendor_.emitWarpBarrier(b_);
     Value lane = arith::RemUIOp::create(b_, thread_, i32(target_.warpSize));
-    guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, lane, i32(0)),
-            [&] { vendor_.emitArrive(b_, word); });
+    const bool isInCluster = arrive.getInCluster();
+    const int64_t words = isInCluster ? resources_.cluster : 1;
+    guarded(below(lane, words), [&] { vendor_.emitArrive(b_, word, isInCluster ? lane : Value()); });
   }
   return success();
 }
@@ -141,7 +172,11 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   if (failed(lowered)) return failure();
   b_.setInsertionPointToStart(branch.elseBlock());
   vendor_.emitSetRegisters(b_, mathRegisters, atEntry);
-  return lowerBlock(op.getMath().front());
+  if (failed(lowerBlock(op.getMath().front()))) return failure();
+  // Other blocks arrive in this one's memory, and copy to it, until the threads of the cluster that compute
+  // have ended their work. Those that copy may end before: the barrier does not count them then.
+  if (resources_.cluster > 1) vendor_.emitClusterBarrier(b_);
+  return success();
 }
 
 } // namespace tessera::gpu

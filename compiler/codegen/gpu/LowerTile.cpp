@@ -47,6 +47,7 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
       metadata.workspaceBytes = lowering.resources().workspace;
       metadata.tensorMaps = lowering.resources().tensorMaps;
       metadata.isPersistent = lowering.resources().isPersistent;
+      metadata.cluster[0] = lowering.resources().cluster;
       metadata.scratchBytes = metadata.vectorBytes = 0; // only CPU programs use them
       if (permitsOf(kernel).value_or(NumericsPermissions()).approximate)
         (*function)->setAttr(kApproximates, b.getUnitAttr());

@@ -78,6 +78,10 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   if (blockThreads() > target_.maxThreads)
     return kernel_.emitOpError() << "has a block of " << blockThreads() << " threads; " << backend_ << ":"
                                  << target_.name << " has at most " << target_.maxThreads;
+  resources_.cluster = kernel_.programsOfCluster();
+  if (resources_.cluster > target_.mostInCluster)
+    return kernel_.emitOpError() << "has clusters of " << resources_.cluster << " programs; " << backend_
+                                 << ":" << target_.name << " has at most " << target_.mostInCluster;
   planMemory();
   if (failed(planTensorMemory())) return failure();
   collectTensorMaps();
@@ -107,6 +111,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
                         TypeAttr::get(LLVM::LLVMArrayType::get(b_.getI8Type(), kTensorMapBytes)));
     function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(), b_.getI64IntegerAttr(kTensorMapAlign));
   }
+  if (resources_.cluster > 1) vendor_.markCluster(function, resources_.cluster);
   b_.setInsertionPointToStart(&entry);
   programId_ = mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x);
   thread_ = arith::IndexCastUIOp::create(b_, b_.getI32Type(),

@@ -35,6 +35,7 @@ public:
     int64_t workspace = 0;     // bytes of global memory per program
     std::vector<MetadataTensorMap> tensorMaps;
     bool isPersistent = false; // blocks run several programs
+    int64_t cluster = 1;       // blocks of a cluster
   };
   const Resources &resources() const { return resources_; }
   /// Of a thread block: those that compute, and those that start copies beside them.
@@ -68,6 +69,8 @@ private:
   void collectTensorMaps();
   LogicalResult lowerBoxes(Operation *) override;
   void copyBox(tile::CopyBoxOp);
+  /// The number of the block in its cluster.
+  Value rankInCluster();
   LogicalResult lowerRoles(tile::RolesOp) override;
   LogicalResult lowerPrograms(tile::BlockProgramsOp) override;
   Value arrivalsWord(Value arrivals, Value index);

@@ -163,7 +163,9 @@ public:
   /// of shared memory. One thread emits the first three. Prepares words, whose phases end after as many
   /// arrivals as `counts` has for each, and the arrival of all bytes; adds bytes to expect, and arrives
   /// itself; starts a copy to `to`, in shared memory, at `coordinates` (i32, innermost first) of the tensor
-  /// that `map` describes; waits for the end of a phase whose number modulo 2 is `parity` (i32).
+  /// that `map` describes; waits for the end of a phase whose number modulo 2 is `parity` (i32). If `ranks`
+  /// is not 0, the bytes are copied to, and arrive in, the same place of each block of the cluster whose bit
+  /// it has.
   virtual void emitInitArrivals(mlir::ImplicitLocOpBuilder &, mlir::ValueRange words,
                                 llvm::ArrayRef<int64_t> counts) const {
     llvm_unreachable("the vendor copies no boxes");
@@ -172,7 +174,7 @@ public:
     llvm_unreachable("the vendor copies no boxes");
   }
   virtual void emitCopyBox(mlir::ImplicitLocOpBuilder &, mlir::Value to, mlir::Value map,
-                           mlir::ValueRange coordinates, mlir::Value word) const {
+                           mlir::ValueRange coordinates, mlir::Value word, int64_t ranks) const {
     llvm_unreachable("the vendor copies no boxes");
   }
   virtual void emitAwaitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value parity) const {
@@ -181,8 +183,18 @@ public:
   /// If the row has registers to divide: warps with roles. The thread arrives in a word; waits for the lanes
   /// of its warp; waits for the first `threads` threads of the block, all of which see memory written before;
   /// gives each thread of its group of warps `count` registers, of `atEntry` that all threads begin with.
-  virtual void emitArrive(mlir::ImplicitLocOpBuilder &, mlir::Value word) const {
+  /// With `rank` (i32) it arrives in the same word of that block of the cluster.
+  virtual void emitArrive(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value rank) const {
     llvm_unreachable("the vendor has no roles of warps");
+  }
+  /// If the row has clusters (mostInCluster): marks `function` as a kernel whose blocks form clusters of so
+  /// many, in the order of their numbers; waits for every thread of the cluster, all of which see memory
+  /// written before.
+  virtual void markCluster(mlir::Operation *function, int64_t blocks) const {
+    llvm_unreachable("the vendor has no clusters");
+  }
+  virtual void emitClusterBarrier(mlir::ImplicitLocOpBuilder &) const {
+    llvm_unreachable("the vendor has no clusters");
   }
   virtual void emitWarpBarrier(mlir::ImplicitLocOpBuilder &) const {
     llvm_unreachable("the vendor has no roles of warps");

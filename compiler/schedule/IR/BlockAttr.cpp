@@ -15,7 +15,7 @@ int64_t BlockAttr::registersAtEntry(int64_t copyWarps, int64_t copyRegisters, in
   return llvm::alignTo(llvm::divideCeil(all, copyWarps + mathWarps), kRegisterStep);
 }
 
-/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], persistent
+/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], cluster = [2, 1], persistent
 Attribute BlockAttr::parse(AsmParser &p, Type) {
   int64_t numbers[4] = {};
   const SMLoc where = p.getCurrentLocation();
@@ -27,20 +27,29 @@ Attribute BlockAttr::parse(AsmParser &p, Type) {
   if (p.parseLess() || p.parseKeyword("roles") || p.parseEqual() || p.parseLSquare() ||
       role("copy", numbers) || p.parseComma() || role("math", numbers + 2) || p.parseRSquare())
     return {};
-  const bool isPersistent = succeeded(p.parseOptionalComma());
-  if ((isPersistent && p.parseKeyword("persistent")) || p.parseGreater()) return {};
-  return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3],
-                                 isPersistent);
+  int64_t rows = 1, columns = 1;
+  bool hasMore = succeeded(p.parseOptionalComma());
+  if (hasMore && succeeded(p.parseOptionalKeyword("cluster"))) {
+    if (p.parseEqual() || p.parseLSquare() || p.parseInteger(rows) || p.parseComma() ||
+        p.parseInteger(columns) || p.parseRSquare())
+      return {};
+    hasMore = succeeded(p.parseOptionalComma());
+  }
+  if ((hasMore && p.parseKeyword("persistent")) || p.parseGreater()) return {};
+  return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3], rows,
+                                 columns, hasMore);
 }
 
 void BlockAttr::print(AsmPrinter &p) const {
   p << "<roles = [copy: " << getCopyWarps() << " warps, " << getCopyRegisters()
-    << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]"
-    << (getPersistent() ? ", persistent>" : ">");
+    << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]";
+  if (programsOfCluster() > 1) p << ", cluster = [" << getClusterRows() << ", " << getClusterColumns() << "]";
+  p << (getPersistent() ? ", persistent>" : ">");
 }
 
 LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t copyWarps,
-                                int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters, bool) {
+                                int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters,
+                                int64_t clusterRows, int64_t clusterColumns, bool) {
   // What setmaxnreg takes.
   constexpr int64_t kGroup = 4, kLeast = 24, kMost = 256, kMostWarps = 32;
   for (auto [role, warps, registers] :
@@ -55,6 +64,13 @@ LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
   if (copyWarps + mathWarps > kMostWarps)
     return emitError() << "the roles have " << copyWarps + mathWarps << " warps; a block has at most "
                        << kMostWarps;
+  constexpr int64_t kMostInCluster = 8; // what every device with clusters has
+  if (clusterRows < 1 || clusterColumns < 1 || (clusterRows > 1 && clusterColumns > 1))
+    return emitError() << "a cluster of [" << clusterRows << ", " << clusterColumns
+                       << "] programs is no row and no column of them";
+  if (clusterRows * clusterColumns > kMostInCluster)
+    return emitError() << "a cluster has " << clusterRows * clusterColumns << " programs; at most "
+                       << kMostInCluster << " are possible";
   return success();
 }
 

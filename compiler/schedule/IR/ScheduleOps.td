@@ -135,13 +135,25 @@ def Schedule_BlockAttr : AttrDef<Schedule_Dialect, "Block"> {
     With `persistent` after the roles the launch has only as many blocks as the device runs at once. A block runs a program,
     then the one that is as many programs further, and so on; the warps that copy are ahead of those that compute, also
     from one program to the next.
+
+    With `cluster = [2, 1]` after the roles blocks form clusters, here of two programs, one below the other on the last two axes
+    of the grid: [rows, columns], of which one is 1, at most 8 programs. A tile that all programs of a cluster copy is copied
+    once: each of them copies a part of its rows to all. The kernel gets a variant for launches whose grid the
+    cluster divides.
   }];
   let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters,
-                        "bool":$persistent);
+                        "int64_t":$clusterRows, "int64_t":$clusterColumns, "bool":$persistent);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t warps() const { return getCopyWarps() + getMathWarps(); }
+    /// Programs of a cluster; 1: there are none.
+    int64_t programsOfCluster() const { return getClusterRows() * getClusterColumns(); }
+    /// The same roles without clusters.
+    BlockAttr withoutCluster() const {
+      return get(getContext(), getCopyWarps(), getCopyRegisters(), getMathWarps(), getMathRegisters(), 1, 1,
+                 getPersistent());
+    }
     /// Registers of a thread when the block starts, before roles give theirs back or get more.
     static int64_t registersAtEntry(int64_t copyWarps, int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters);
     int64_t registersAtEntry() const {

@@ -133,3 +133,13 @@ graph.func @f() attributes {schedule.variant_of = @g, schedule.when = []} {
 graph.func @f() attributes {schedule.block = "roles"} {
   graph.return
 }
+
+// -----
+
+// expected-error @+1 {{a cluster has 16 programs; at most 8 are possible}}
+#b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [16, 1], persistent>
+
+// -----
+
+// expected-error @+1 {{a cluster of [2, 2] programs is no row and no column of them}}
+#b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [2, 2]>

@@ -23,6 +23,15 @@ LogicalResult KernelOp::verify() {
     return emitOpError() << "has a grid of " << getGrid().size() << " axes; at most 64";
   if (getGroupRows() && getGrid().size() < 2)
     return emitOpError() << "group_rows groups rows of two axes; the grid has " << getGrid().size();
+  if (auto cluster = getCluster()) {
+    if (cluster->size() != 2 || (*cluster)[0] < 1 || (*cluster)[1] < 1 ||
+        ((*cluster)[0] > 1 && (*cluster)[1] > 1))
+      return emitOpError() << "has a cluster of [" << *cluster
+                           << "] programs, which is no row and no column of them";
+    if (getGrid().size() < 2)
+      return emitOpError() << "has a cluster of rows and columns; its grid has " << getGrid().size()
+                           << " axes";
+  }
   if (failed(verifyIndexExprs(*this, getGrid().getValue(), indexNames(getArgumentTypes(), getParams()))))
     return failure();
   if (auto bytes = getVectorBytes(); bytes && *bytes != 16 && *bytes != 32 && *bytes != 64)

@@ -75,7 +75,16 @@ LogicalResult InitArrivalsOp::verify() {
     if (failed(verifyArrivals(*this, arrivals))) return failure();
   return success();
 }
-LogicalResult ArriveOp::verify() { return verifyArrivals(*this, getArrivals()); }
+/// Checks that the kernel has a cluster if the operation is for all of its programs.
+static LogicalResult verifyInCluster(Operation *op, bool isForAll) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!isForAll || !kernel || kernel.getCluster()) return success();
+  return op->emitOpError() << "is for all programs of a cluster; the kernel has none";
+}
+LogicalResult ArriveOp::verify() {
+  if (failed(verifyInCluster(*this, getInCluster()))) return failure();
+  return verifyArrivals(*this, getArrivals());
+}
 LogicalResult RolesOp::verify() {
   if (!isa_and_nonnull<ReturnOp>((*this)->getNextNode()))
     return emitOpError() << "is not the last operation of its kernel";
@@ -88,7 +97,16 @@ LogicalResult RolesOp::verify() {
 LogicalResult ExpectBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult AwaitBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult CopyBoxOp::verify() {
-  if (failed(verifyArrivals(*this, getArrivals()))) return failure();
+  if (failed(verifyArrivals(*this, getArrivals())) || failed(verifyInCluster(*this, getMulticast())))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getMulticast() && kernel) {
+    constexpr int64_t kRows = 8; // after which a swizzle repeats
+    const int64_t rows = getBuffer().getType().getShape().front(), parts = kernel.programsOfCluster();
+    if (rows % (parts * kRows))
+      return emitOpError() << "cuts " << rows << " rows into " << parts << " parts, not of a multiple of "
+                           << kRows << " rows";
+  }
   return verifyCopy(*this);
 }
 

@@ -89,7 +89,8 @@ def Tile_InitArrivalsOp : Tile_SyncOp<"init_arrivals"> {
     %free = tile.alloc_shared {align = 8 : i64} : !tile.buffer<4xi64, none>
     tile.init_arrivals %full, %free counts [1, 8] : !tile.buffer<4xi64, none>, !tile.buffer<4xi64, none>
     ```
-    A phase of a word of `%free` has 8 arrivals. It is a barrier: every thread may use the words after it.
+    A phase of a word of `%free` has 8 arrivals. It is a barrier, of the cluster where the kernel has one: every thread may
+    use the words after it.
   }];
   let arguments = (ins Variadic<Tile_BufferType>:$arrivals, DenseI64ArrayAttr:$counts);
   let assemblyFormat = "$arrivals `counts` $counts attr-dict `:` qualified(type($arrivals))";
@@ -98,7 +99,8 @@ def Tile_InitArrivalsOp : Tile_SyncOp<"init_arrivals"> {
 
 def Tile_ArriveOp : Tile_SyncOp<"arrive"> {
   let summary = "each warp arrives once in a word, after what its threads have done before";
-  let arguments = (ins Tile_BufferType:$arrivals, Index:$index);
+  let description = [{ With `in_cluster` once in that word of each program of the kernel's cluster. }];
+  let arguments = (ins Tile_BufferType:$arrivals, Index:$index, UnitAttr:$in_cluster);
   let assemblyFormat = "$arrivals `[` $index `]` attr-dict `:` qualified(type($arrivals))";
   let hasVerifier = 1;
 }
@@ -144,9 +146,12 @@ def Tile_CopyBoxOp : Tile_SyncOp<"copy_box"> {
         : !tile.view<?x?xbf16>, !tile.buffer<64x32xbf16, xor>, !tile.buffer<4xi64, none>
     ```
     Elements outside of the tensor become zeros. The tensor and its strides are at multiples of 16 bytes.
+
+    With `multicast` all programs of the kernel's cluster copy the same tile: each copies its part of the rows, a multiple
+    of 8, to the buffers of all of them, where they arrive in the same word.
   }];
   let arguments = (ins Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents, Tile_BufferType:$buffer,
-                       Tile_BufferType:$arrivals, Index:$index);
+                       Tile_BufferType:$arrivals, Index:$index, UnitAttr:$multicast);
   let assemblyFormat = [{
     $view `[` $starts `]` `extents` $extents `to` $buffer `arrives` $arrivals `[` $index `]` attr-dict `:`
     qualified(type($view)) `,` qualified(type($buffer)) `,` qualified(type($arrivals))

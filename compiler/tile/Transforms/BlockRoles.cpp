@@ -99,7 +99,8 @@ schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t 
   const int64_t left = registers / kWarpLanes - kCopyWarps * copyRegisters;
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
   if (each < copyRegisters) return {};
-  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, mathWarps, each, isPersistent);
+  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, mathWarps, each,
+                                        /*clusterRows=*/1, /*clusterColumns=*/1, isPersistent);
   return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }
 

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -123,6 +124,50 @@ std::string Pipelining::whyNotRoles() {
   return CopyRole::whyNot(kernel_, loop_, needed);
 }
 
+/// Could the value differ between programs whose positions differ along this axis of the grid?
+bool Pipelining::dependsOnAxis(Value value, int64_t axis) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Operation *op = values[i].getDefiningOp();
+    if (values[i] == loop_.getInductionVar()) {
+      values.insert(loop_.getLowerBound());
+    } else if (!op) {
+      if (!isa<KernelOp>(cast<BlockArgument>(values[i]).getOwner()->getParentOp())) return true;
+    } else if (auto id = dyn_cast<ProgramIdOp>(op)) {
+      if (int64_t(id.getAxis()) == axis) return true;
+    } else {
+      if (op->getNumRegions()) return true;
+      values.insert(op->operand_begin(), op->operand_end());
+    }
+  }
+  return false;
+}
+
+std::string Pipelining::whyNotCluster(schedule::BlockAttr roles) {
+  constexpr int64_t kRows = 8; // after which a swizzle repeats
+  const int64_t programs = roles.programsOfCluster(), axes = int64_t(kernel_.getGrid().size());
+  if (axes < 2)
+    return llvm::formatv("a cluster has rows and columns of programs; the grid has {0} axes", axes);
+  const int64_t axis = axes - (roles.getClusterRows() > 1 ? 2 : 1);
+  const auto count = cast<IndexExprAttr>(kernel_.getGrid()[axis]).getExpr().asConstant();
+  if (count && *count % programs)
+    return llvm::formatv("the grid has {0} programs along axis {1}, which is no multiple of a cluster's {2}",
+                         *count, axis, programs);
+  if (dependsOnAxis(loop_.getLowerBound(), axis) || dependsOnAxis(loop_.getUpperBound(), axis))
+    return "the programs of a cluster may have different numbers of steps";
+  bool sharesAny = false;
+  for (StepCopy &copy : copies_) {
+    copy.isShared = llvm::none_of(copy.starts, [&](Value start) { return dependsOnAxis(start, axis); });
+    sharesAny |= copy.isShared;
+    if (const int64_t rows = copy.buffer.getShape().front(); copy.isShared && rows % (programs * kRows))
+      return llvm::formatv(
+          "{0} rows of {1} that a cluster shares do not divide into {2} parts of a multiple of {3}", rows,
+          copy.buffer, programs, kRows);
+  }
+  return sharesAny ? "" : "the programs of a cluster copy no tile in common";
+}
+
 int64_t Pipelining::sumsOfLane() {
   auto product = *loop_.getBody()->getOps<MmaOp>().begin();
   return cast<LayoutAttr>(tileType(product.getResult()).getEncoding()).getValue().registers();
@@ -141,7 +186,8 @@ void Pipelining::emitCopies(OpBuilder &b, IRMapping map, Value slot) {
     SmallVector<Value> starts =
         llvm::map_to_vector(copy.starts, [&](Value v) { return map.lookupOrDefault(v); });
     if (usesBoxes_)
-      CopyBoxOp::create(b, copy.op->getLoc(), copy.view, starts, copy.extents, buffer, arrivals_, slot);
+      CopyBoxOp::create(b, copy.op->getLoc(), copy.view, starts, copy.extents.asArrayRef(), buffer, arrivals_,
+                        slot, hasCluster() && copy.isShared);
     else
       CpAsyncOp::create(b, copy.op->getLoc(), copy.view, starts, copy.extents, buffer, copy.inBounds);
   }
@@ -228,7 +274,8 @@ void Pipelining::apply(int64_t stages) {
     auto words = [&] { return AllocSharedOp::create(b, loc, type, kArrivalsWord, IntegerAttr()); };
     SmallVector<Value> all = {arrivals_ = words()};
     SmallVector<int64_t> counts = {1};
-    if (roles_) all.push_back(free_ = words()), counts.push_back(roles_.getMathWarps());
+    if (roles_)
+      all.push_back(free_ = words()), counts.push_back(roles_.getMathWarps() * roles_.programsOfCluster());
     shared.append({InitArrivalsOp::create(b, loc, all, counts), arrivals_.getDefiningOp()});
     if (roles_) {
       shared.push_back(free_.getDefiningOp());
@@ -278,7 +325,7 @@ void Pipelining::apply(int64_t stages) {
     Value isLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), lower);
     auto branch = scf::IfOp::create(b, loc, isLater, /*withElseRegion=*/false);
     OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
-    ArriveOp::create(inner, loc, free_, target);
+    ArriveOp::create(inner, loc, free_, target, hasCluster());
   } else {
     if (usesBoxes_) barrier = BarrierOp::create(b, loc);
     Value ahead = arith::AddIOp::create(b, loc, loop.getInductionVar(), index((stages - 1) * step));
@@ -321,7 +368,7 @@ void Pipelining::apply(int64_t stages) {
     b.setInsertionPointAfter(loop);
     auto branch = scf::IfOp::create(b, loc, runs, /*withElseRegion=*/false);
     OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
-    ArriveOp::create(inner, loc, free_, before(inner, mathEnd.front()));
+    ArriveOp::create(inner, loc, free_, before(inner, mathEnd.front()), hasCluster());
   }
   for (StepCopy &copy : copies_) {
     copy.op->erase();

@@ -20,6 +20,7 @@ struct StepCopy {
   bool inBounds;
   BufferType buffer;        // of one step
   AllocSharedOp alloc = {}; // of a tile.cp_async
+  bool isShared = false;    // all programs of a cluster copy the same
 
   int64_t align() { return alloc ? int64_t(alloc.getAlign()) : kRingAlign; }
   int64_t bytes() { return llvm::alignTo(buffer.getSizeInBytes(), align()); }
@@ -37,6 +38,9 @@ public:
   void useBoxes(bool uses) { usesBoxes_ = uses; }
   /// Returns why warps of their own cannot start these copies, or an empty text.
   std::string whyNotRoles();
+  /// Returns why programs of such clusters cannot share copies, or an empty text. Finds those that they
+  /// share.
+  std::string whyNotCluster(schedule::BlockAttr roles);
   void useRoles(schedule::BlockAttr roles) { roles_ = roles; }
   /// Registers of a lane that the sums of the loop take. whyNotRoles() has no objection.
   int64_t sumsOfLane();
@@ -62,10 +66,13 @@ public:
   void apply(int64_t stages);
 
 private:
+  /// The programs of a cluster free the buffers of all of them.
+  bool hasCluster() const { return roles_ && roles_.programsOfCluster() > 1; }
   std::string analyseCopy(CpAsyncOp);
   bool isFactor(LoadOp);
   bool isKnownAhead(mlir::Value);
   bool onlyAddsToSums();
+  bool dependsOnAxis(mlir::Value, int64_t axis);
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
   /// Returns the buffer and the phase that the copies end with.

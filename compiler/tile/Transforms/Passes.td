@@ -218,7 +218,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     If the loop only adds products to sums, warps of their own may start its copies (`tile.roles`): those that
     `schedule.block` names, and by default four where a lane has more than 64 sums and at least eight warps compute,
     so that a unit has one block. By default the grid is persistent then (`tile.block_programs`), so that the copies of a
-    program start before the one before it has ended.
+    program start before the one before it has ended. Where `schedule.block` asks for clusters, the variant `cluster` runs if
+    they divide the grid: what their programs have in common is copied once.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
@@ -226,7 +227,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     Option<"threads", "threads", "int64_t", "0", "that share a program">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0", "of shared memory that a program may have">,
     Option<"boxes", "boxes", "bool", "false", "the target copies boxes of tensors">,
-    Option<"registers", "registers", "int64_t", "0", "of a unit, which warps with roles divide; 0: there are no roles">
+    Option<"registers", "registers", "int64_t", "0", "of a unit, which warps with roles divide; 0: there are no roles">,
+    Option<"mostInCluster", "most-in-cluster", "int64_t", "1", "programs of a cluster">
   ];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

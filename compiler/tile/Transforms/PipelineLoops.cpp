@@ -32,9 +32,15 @@
 //   copy: scf.for ... { await %free[%i]; expect bytes in %full[%i]; copy that step to %r[%i] }
 //   math: scf.for ... { await %full[%i]; tile.mma %r[%i], ... {in_flight}; tile.arrive %free[%i - 1] }
 //
+// Programs of a cluster (schedule.block) that copy the same tile copy a part of it each, to all of them. A
+// buffer is free when the warps of all programs have read theirs:
+//
+//   copy: ... tile.copy_box ... {multicast}      math: ... tile.arrive %free[%i - 1] {in_cluster}
+//
 // If their grid is persistent, both parts are in a loop over the block's programs, which carries %i and
 // %phase: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
+#include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/Transforms/BoxCopies.h"
 #include "compiler/tile/Transforms/LoopPipeline.h"
@@ -61,7 +67,7 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
 
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
-      OwningOpRef<KernelOp> other;
+      OwningOpRef<KernelOp> other, clustered;
       if (boxes && mayHaveVariants(kernel)) other = kernel.clone();
       // Only the variant can have roles.
       auto roles = dyn_cast_or_null<schedule::BlockAttr>(kernel->removeAttr(schedule::kBlock));
@@ -70,10 +76,15 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
                                         : backend + " does not copy boxes of tensors");
         return signalPassFailure();
       }
+      if (roles && roles.programsOfCluster() > 1) { // the other variant is for grids that it does not divide
+        clustered = other->clone();
+        (*other)->setAttr(schedule::kBlock, roles.withoutCluster());
+      }
       if (failed(pipeline(kernel, Kind::Async))) return signalPassFailure();
       if (!other) continue;
+      if (clustered && failed(pipeline(*clustered, Kind::Boxes))) return signalPassFailure();
       if (failed(pipeline(*other, Kind::Boxes))) return signalPassFailure();
-      if (!views_.empty()) addVariant(kernel, std::move(other));
+      if (!views_.empty()) addVariants(kernel, std::move(other), std::move(clustered));
     }
   }
 
@@ -110,23 +121,56 @@ private:
     NamedAttrList decisions(kernel.getDecisionsAttr());
     if (!loops.empty()) decisions.set("stages", b.getI64IntegerAttr(deepest));
     if (roles_) decisions.set("copy_warps", b.getI64IntegerAttr(roles_.getCopyWarps()));
+    if (const int64_t programs = kernel.programsOfCluster(); programs > 1)
+      decisions.set("cluster", b.getI64IntegerAttr(programs));
     if (!decisions.empty()) kernel.setDecisionsAttr(decisions.getDictionary(&getContext()));
     addFallbacks(kernel, lines_);
     return success();
   }
 
-  /// Makes `boxes` a variant of `general`, for the launches in which its copies are possible.
-  void addVariant(KernelOp general, OwningOpRef<KernelOp> boxes) {
-    KernelOp kernel = boxes.release();
-    MetadataVariant variant;
-    variant.name = variant.body = kBoxes.str();
-    variant.entry = general.getSymName().str() + "." + variant.name;
-    variant.when = boxConditions(general, views_.getArrayRef());
-    kernel.setSymName(variant.entry);
-    general->getBlock()->getOperations().insert(std::next(general->getIterator()), kernel);
-    MetadataVariant last;
+  /// Makes `boxes` a variant of `general`, for the launches in which its copies are possible, and `clustered`
+  /// one for those of these whose grid its clusters divide.
+  void addVariants(KernelOp general, OwningOpRef<KernelOp> boxes, OwningOpRef<KernelOp> clustered) {
+    std::vector<MetadataVariant> variants;
+    auto add = [&](OwningOpRef<KernelOp> &owned, StringRef name) {
+      KernelOp kernel = owned.release();
+      MetadataVariant &variant = variants.emplace_back();
+      variant.name = variant.body = name.str();
+      variant.entry = general.getSymName().str() + "." + variant.name;
+      variant.when = boxConditions(general, views_.getArrayRef());
+      kernel.setSymName(variant.entry);
+      general->getBlock()->getOperations().insert(std::next(general->getIterator()), kernel);
+      return kernel;
+    };
+    if (clustered) {
+      KernelOp kernel = add(clustered, kCluster);
+      const size_t axes = kernel.getGrid().size();
+      for (auto [axis, programs] : llvm::zip(llvm::seq(axes - 2, axes), *kernel.getCluster()))
+        if (const IndexExpr &count = cast<IndexExprAttr>(kernel.getGrid()[axis]).getExpr();
+            programs > 1 && !count.asConstant())
+          requireMultiple(kernel, variants.back(), count, programs);
+    }
+    add(boxes, kBoxes);
+    MetadataVariant &last = variants.emplace_back();
     last.name = last.body = "async";
-    general->setAttr(kVariants, describeVariants(&getContext(), {variant, last}));
+    general->setAttr(kVariants, describeVariants(&getContext(), variants));
+  }
+
+  /// Lets the variant run, and its own entry be launched, for grids with a multiple of so many programs.
+  static void requireMultiple(KernelOp kernel, MetadataVariant &variant, const IndexExpr &count,
+                              int64_t programs) {
+    const IndexExpr rest = IndexExpr::binary(IndexExpr::Code::Mod, count, IndexExpr::constant(programs));
+    variant.when.push_back(rest.text() + " == 0");
+    Builder b(kernel.getContext());
+    auto check = [&](const char *key, const std::string &text) {
+      return b.getNamedAttr(key, b.getStringAttr(text));
+    };
+    SmallVector<Attribute> checks;
+    if (ArrayAttr before = checksOf(kernel)) llvm::append_range(checks, before);
+    const IndexExpr none = IndexExpr::binary(IndexExpr::Code::Sub, IndexExpr::constant(0), rest);
+    checks.push_back(
+        b.getDictionaryAttr({check("says", rest.text() + " == 0"), check("value", none.text())}));
+    kernel->setAttr(kChecks, b.getArrayAttr(checks));
   }
 
   static InFlightDiagnostic refuse(Operation *op, const llvm::Twine &decision, const llvm::Twine &why,
@@ -149,6 +193,12 @@ private:
       roles_ = demandedRoles_;
       std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
       if (why.empty() && roles_.getPersistent()) why = whyNotPersistent(kernel);
+      if (const int64_t programs = roles_.programsOfCluster(); why.empty() && programs > 1) {
+        why = programs <= mostInCluster ? pipelining.whyNotCluster(roles_)
+                                        : llvm::formatv("a cluster has {0} programs; {1} has at most {2}",
+                                                        programs, backend, mostInCluster);
+        kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});
+      }
       if (!why.empty()) return refuseRoles(kernel, why);
     } else if (pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
       roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
@@ -221,7 +271,7 @@ private:
     return depth;
   }
 
-  static constexpr llvm::StringLiteral kBoxes = "tma";
+  static constexpr llvm::StringLiteral kBoxes = "tma", kCluster = "cluster";
   Kind kind_ = Kind::Async;
   std::set<std::string> lines_;
   llvm::SmallSetVector<Value, 4> views_;

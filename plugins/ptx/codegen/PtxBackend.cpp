@@ -39,6 +39,8 @@ std::string withoutShortNegations(const std::string &text) {
   return out.append(from, text.end());
 }
 
+constexpr unsigned kSharedCluster = 7; // address space of a cluster's shared memory
+
 class Ptx final : public MatrixVendor {
 public:
   StringRef name() const override { return "ptx"; }
@@ -135,14 +137,15 @@ public:
     Value count = LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(bytes));
     NVVM::MBarrierArriveExpectTxOp::create(b, Type(), word, count, NVVM::MemScopeKind::CTA, false, Value());
   }
-  void emitCopyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange coordinates,
-                   Value word) const override {
+  void emitCopyBox(ImplicitLocOpBuilder &b, Value to, Value map, ValueRange coordinates, Value word,
+                   int64_t ranks) const override {
     // PTX 8.4 names no other destination than shared::cluster; a block is its own cluster.
-    constexpr unsigned kSharedCluster = 7;
+    Value mask;
+    if (ranks) mask = LLVM::ConstantOp::create(b, b.getI16Type(), b.getI16IntegerAttr(int16_t(ranks)));
     Value cluster =
         LLVM::AddrSpaceCastOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedCluster), to);
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, cluster, map, coordinates, word, ValueRange(), Value(), Value(), NVVM::TMALoadMode::TILE,
+        b, cluster, map, coordinates, word, ValueRange(), mask, Value(), NVVM::TMALoadMode::TILE,
         /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
   }
   void emitAwaitBytes(ImplicitLocOpBuilder &b, Value word, Value parity) const override {
@@ -151,8 +154,22 @@ public:
                                           LLVM::ConstantOp::create(b, b.getI32Type(), kTicks));
   }
 
-  void emitArrive(ImplicitLocOpBuilder &b, Value word) const override {
+  void emitArrive(ImplicitLocOpBuilder &b, Value word, Value rank) const override {
+    if (rank) {
+      Value there =
+          NVVM::MapaOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), kSharedCluster), word, rank);
+      NVVM::MBarrierArriveOp::create(b, Type(), there, Value(), NVVM::MemScopeKind::CLUSTER, false);
+      return;
+    }
     NVVM::MBarrierArriveOp::create(b, Type(), word, Value(), NVVM::MemScopeKind::CTA, false);
+  }
+  void markCluster(Operation *function, int64_t blocks) const override {
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      Builder(function->getContext()).getDenseI32ArrayAttr({int32_t(blocks), 1, 1}));
+  }
+  void emitClusterBarrier(ImplicitLocOpBuilder &b) const override { // warps may have diverged: not .aligned
+    NVVM::ClusterArriveOp::create(b, UnitAttr());
+    NVVM::ClusterWaitOp::create(b, UnitAttr());
   }
   void emitWarpBarrier(ImplicitLocOpBuilder &b) const override {
     NVVM::SyncWarpOp::create(b, LLVM::ConstantOp::create(b, b.getI32Type(), -1));

@@ -17,8 +17,17 @@ namespace tessera {
 
 // The contract between emulated images, which compiler/codegen/emulate makes, and the emulator.
 
-/// What `tsr_emu_coordinate` returns; those along y and z follow the one along x.
-enum class Coordinate : int32_t { Thread = 0, Block = 3, Grid = 6, BlockSize = 9, Lane = 12, Warp = 13 };
+/// What `tsr_emu_coordinate` returns; those along y and z follow the one along x. A rank is that of a block
+/// in its cluster.
+enum class Coordinate : int32_t {
+  Thread = 0,
+  Block = 3,
+  Grid = 6,
+  BlockSize = 9,
+  Lane = 12,
+  Warp = 13,
+  Rank = 14
+};
 
 /// The operand `which` of `tsr_emu_approximate`: instructions of the vendors that approximate a function of
 /// f32.

@@ -54,6 +54,7 @@ struct GpuArchitecture {
   std::string_view unusedProducts{}; // faster instructions that some products, or all, do not use
   int64_t maxThreads = 1024;         // of a thread block
   int64_t registers = 0;             // of a unit, of 32 bits, if warps may have roles and divide them
+  int64_t mostInCluster = 1;         // blocks of a cluster, which access each other's shared memory
   int64_t units = 0;                 // multiprocessors of a device that has all of them
   // Tiles of products (rows, columns, depth) of f16 and bf16, largest first. The first one of which a product
   // has enough for all units is chosen, else the last.

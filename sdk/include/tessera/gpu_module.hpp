@@ -31,7 +31,10 @@ public:
          const GpuDevice &device, int resident)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), module_(std::move(module)), spec_(spec),
         function_(function), device_(device), arguments_(spec.arguments), maps_(spec.tensorMaps) {
-    if (spec.isPersistent) mostBlocks_ = std::max<int64_t>(1, int64_t{device.info.computeUnits} * resident);
+    if (spec.isPersistent) { // whole clusters
+      const auto cluster = int64_t{spec.cluster[0]} * spec.cluster[1] * spec.cluster[2];
+      mostBlocks_ = std::max(int64_t{1}, int64_t{device.info.computeUnits} * resident / cluster) * cluster;
+    }
     if (arguments_.empty()) // the host does not know them
       for (uint32_t i = 0; i < spec.valueCount; ++i)
         arguments_.push_back({TSR_ARGUMENT_SCALAR, 8, 8ull * i});

@@ -31,6 +31,13 @@ Queued queueLaunch(const Function &function, const std::shared_ptr<Stream> &stre
     return refuse("block", "is launched with blocks of " + std::to_string(launch.block[0]) + "x" +
                                std::to_string(launch.block[1]) + "x" + std::to_string(launch.block[2]) +
                                " threads and was compiled for others");
+  if (!std::equal(launch.cluster.begin(), launch.cluster.end(), kernel.cluster))
+    return refuse("cluster", "is launched with clusters of " + std::to_string(launch.cluster[0]) +
+                                 " blocks and was compiled for " + std::to_string(kernel.cluster[0]));
+  if (launch.grid[0] % launch.cluster[0])
+    return refuse("cluster", "is launched with " + std::to_string(launch.grid[0]) +
+                                 " blocks, no multiple of its cluster of " +
+                                 std::to_string(launch.cluster[0]));
   if (launch.grid[1] * launch.grid[2] > 1)
     return refuse("grid", "is launched with " + std::to_string(launch.grid[1]) + "x" +
                               std::to_string(launch.grid[2]) +

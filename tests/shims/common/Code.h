@@ -33,7 +33,7 @@ bool loadCode(Module &module, const ShimDevice &device, std::string_view image, 
 bool isUnloaded(const Function &function, const char *call);
 
 struct Launch {
-  std::array<unsigned, 3> grid, block;
+  std::array<unsigned, 3> grid, block, cluster;
   unsigned dynamicShared;
   std::span<const unsigned char> parameters; // as the kernel reads them
 };

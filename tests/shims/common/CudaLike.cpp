@@ -163,7 +163,8 @@ int residentBlocks(Call &call, int *out, void *handle) {
   return *out = static_cast<int>(machine().options.residents), 0;
 }
 int launch(Call &call, void *handle, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
-           unsigned shared, void *streamHandle, void **separate, void **extra, void *end) {
+           std::array<unsigned, 3> cluster, unsigned shared, void *streamHandle, void **separate,
+           void **extra, void *end) {
   const auto function = call.object(functions, handle);
   const auto stream = call.stream(streamHandle);
   if (!function || !stream) return kInvalidHandle;
@@ -172,8 +173,11 @@ int launch(Call &call, void *handle, std::array<unsigned, 3> grid, std::array<un
   if (separate || !extra || extra[0] != reinterpret_cast<void *>(1) ||
       extra[2] != reinterpret_cast<void *>(2) || extra[4] != end)
     return machine().breach("parameters", "the parameters are not one buffer"), kInvalidValue;
-  const Launch asked{
-      grid, block, shared, {static_cast<const unsigned char *>(extra[1]), *static_cast<size_t *>(extra[3])}};
+  const Launch asked{grid,
+                     block,
+                     cluster,
+                     shared,
+                     {static_cast<const unsigned char *>(extra[1]), *static_cast<size_t *>(extra[3])}};
   switch (queueLaunch(*function, stream, asked, call.name, kLaunchFailed)) {
   case Queued::Yes:
     return 0;

@@ -93,7 +93,8 @@ int functionAttribute(Call &, int *out, int which, void *function);
 int residentBlocks(Call &, int *out, void *function);
 /// `extra` has one buffer of parameters; `end` is the marker that ends it.
 int launch(Call &, void *function, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
-           unsigned shared, void *stream, void **separate, void **extra, void *end);
+           std::array<unsigned, 3> cluster, unsigned shared, void *stream, void **separate, void **extra,
+           void *end);
 
 int beginCapture(Call &, void *stream);
 int endCapture(Call &, void *stream, void **out);

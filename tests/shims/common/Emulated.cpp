@@ -47,6 +47,7 @@ bool Emulated::run(const OwnKernel &kernel, const uint32_t grid[3], uint64_t sha
   spec.valueCount = static_cast<uint32_t>(values.size());
   spec.sharedBytes = shared;
   std::copy_n(kernel.block, 3, spec.block);
+  std::copy_n(kernel.cluster, 3, spec.cluster);
   const auto loaded = module_->getKernel(spec, why);
   if (!loaded) return false;
   const auto stream = context_->createStream(why);

@@ -14,6 +14,7 @@ struct OwnKernel {
   std::string name;
   uint32_t block[3] = {0, 0, 0}; // 0: the image does not say
   uint32_t subGroup = 0;         // lanes; 0: the same
+  uint32_t cluster[3] = {1, 1, 1};
   struct Parameter {
     uint64_t offset, bytes;
     bool isPointer;

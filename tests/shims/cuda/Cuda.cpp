@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 namespace tessera::shim {
 namespace {
@@ -16,7 +17,8 @@ GpuArchitecture deviceRow() {
   row.name = "sm_80", row.threads = 256, row.warpSize = 32, row.staticShared = 48 << 10,
   row.maxShared = 163 << 10;
   row.floatAtomicAdd = true;
-  if (arch.starts_with("sm_90")) row.name = "sm_90", row.maxShared = 227 << 10;
+  if (arch.starts_with("sm_90"))
+    row.name = "sm_90", row.maxShared = 227 << 10, row.mostInCluster = 8, row.registers = 64 << 10;
   if (arch == "sm_86") row.name = "sm_86", row.maxShared = 99 << 10;
   if (arch == "sm_75") row.name = "sm_75", row.maxShared = 64 << 10;
   return row;
@@ -375,10 +377,17 @@ struct Config {
 } // namespace
 EXPORT cuLaunchKernelEx(const Config *config, void *function, void **separate, void **extra) {
   BEGIN("cuLaunchKernelEx");
-  if (config->attributeCount)
-    return machine().breach("cluster", "no kernel of the shim has clusters"), kInvalidValue;
-  return launch(call, function, config->grid, config->block, config->sharedBytes, config->stream, separate,
-                extra, nullptr);
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  for (const Attribute &attribute : std::span(config->attributes, config->attributeCount)) {
+    if (attribute.id != 4)
+      return machine().breach("cluster", "the shim knows no launch attribute but the cluster's extents"),
+             kInvalidValue;
+    std::copy_n(attribute.cluster, 3, cluster.begin());
+  }
+  if (cluster != std::array{1u, 1u, 1u} && capability() < 90)
+    return machine().breach("cluster", "the device has no clusters"), kInvalidValue;
+  return launch(call, function, config->grid, config->block, cluster, config->sharedBytes, config->stream,
+                separate, extra, nullptr);
 }
 
 // ---- Graphs ----

@@ -39,6 +39,7 @@ bool readPtx(std::string_view view, PtxModule &out, std::string &why) {
   static const std::regex parameter(
       R"(\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(\.ptr\b[^,\n]*?)?([\w$]+)(?:\[(\d+)\])?\s*(?:,|$))");
   static const std::regex threads(R"(\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?)");
+  static const std::regex cluster(R"(\.reqnctapercluster\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?)");
   std::string outside = std::regex_replace(text, std::regex(R"(\n\{[\s\S]*?\n\})"), "\n{}");
   for (std::sregex_iterator it(text.begin(), text.end(), entry), end; it != end; ++it) {
     OwnKernel kernel;
@@ -54,6 +55,9 @@ bool readPtx(std::string_view view, PtxModule &out, std::string &why) {
     if (std::regex_search(directives, m, threads))
       for (size_t axis = 0; axis < 3; ++axis)
         kernel.block[axis] = m[axis + 1].matched ? static_cast<uint32_t>(std::stoul(m[axis + 1])) : 1;
+    if (std::regex_search(directives, m, cluster))
+      for (size_t axis = 0; axis < 3; ++axis)
+        kernel.cluster[axis] = m[axis + 1].matched ? static_cast<uint32_t>(std::stoul(m[axis + 1])) : 1;
     const auto from = static_cast<size_t>(it->position() + it->length());
     const std::string body = text.substr(from, text.find("\n}", from) - from);
     kernel.staticShared = declaredShared(body, body, kernel.hasDynamicShared) +

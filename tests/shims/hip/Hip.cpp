@@ -241,8 +241,8 @@ EXPORT hipModuleLaunchKernel(void *function, unsigned gridX, unsigned gridY, uns
                              unsigned blockY, unsigned blockZ, unsigned shared, void *stream, void **separate,
                              void **extra) {
   BEGIN("hipModuleLaunchKernel");
-  return launch(call, function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, stream, separate,
-                extra, reinterpret_cast<void *>(3));
+  return launch(call, function, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, {1, 1, 1}, shared, stream,
+                separate, extra, reinterpret_cast<void *>(3));
 }
 
 // ---- Graphs ----

@@ -38,14 +38,32 @@ TEST_F(RulesTest, ObjectsStayInTheirContext) {
   ptx::CudaContext *popped;
   api.contextPop(&popped);
 }
-TEST_F(RulesTest, KernelsHaveNoClusters) {
-  ptx::LaunchAttribute cluster{};
-  cluster.id = ptx::kClusterDimension;
-  ptx::LaunchConfig config{{1, 1, 1}, {64, 1, 1}, 0, stream, &cluster, 1};
-  ptx::CudaFunction *axpy = load("tsr_kernel_axpy");
-  EXPECT_NE(api.launch(&config, axpy, nullptr, nullptr), 0);
+TEST_F(RulesTest, ClustersAreThoseOfTheKernel) {
+  uint64_t y = address(block);
+  size_t bytes = sizeof y;
+  void *parameters[] = {reinterpret_cast<void *>(1), &y, reinterpret_cast<void *>(2), &bytes, nullptr};
+  auto launch = [&](const char *kernel, unsigned blocks, unsigned inCluster,
+                    int id = ptx::kClusterDimension) {
+    ptx::LaunchAttribute cluster{};
+    cluster.id = id, cluster.value.cluster[0] = inCluster;
+    cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
+    ptx::LaunchConfig config{{blocks, 1, 1}, {32, 1, 1}, 0, stream, &cluster, inCluster != 0};
+    const int result = api.launch(&config, load(kernel), nullptr, parameters);
+    EXPECT_EQ(api.streamSynchronize(stream), 0);
+    EXPECT_EQ(api.moduleUnload(module), 0);
+    return result;
+  };
+  EXPECT_NE(launch("tsr_kernel_pairs", 4, 2), 0); // on sm_80
   broke("cluster");
-  ASSERT_EQ(api.moduleUnload(module), 0);
+  shim.configure("devices=2 arch=sm_90");
+  for (auto [blocks, inCluster] : {std::pair(4u, 0u), {4u, 4u}, {3u, 2u}}) {
+    EXPECT_NE(launch("tsr_kernel_pairs", blocks, inCluster), 0);
+    broke("cluster");
+  }
+  EXPECT_NE(launch("tsr_kernel_pairs", 4, 2, ptx::kClusterDimension + 1), 0);
+  broke("cluster");
+  EXPECT_EQ(launch("tsr_kernel_pairs", 4, 2), 0);
+  EXPECT_EQ(shim.breaches(), "");
 }
 
 /// Arguments of cuTensorMapEncodeTiled that break no rule: a tensor of 100 x 64 elements of 16 bits.

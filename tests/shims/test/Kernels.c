@@ -6,7 +6,7 @@ void *tsr_emu_shared(int64_t offset);
 
 const char tsr_emu_sites[] = "";
 
-enum { kThread = 0, kBlock = 3, kBlockSize = 9 };
+enum { kThread = 0, kBlock = 3, kBlockSize = 9, kRank = 14 };
 
 /* y += alpha * x */
 void tsr_kernel_axpy(const uint64_t *values) {
@@ -28,6 +28,11 @@ void tsr_kernel_total(const uint64_t *values) {
   float *own = (float *)(values[2] + 64u * block);
   *own = ((const float *)values[0])[block];
   ((float *)values[1])[block] = *own * 2;
+}
+
+/* y[block] = its number in the cluster */
+void tsr_kernel_pairs(const uint64_t *values) {
+  ((float *)values[0])[tsr_emu_coordinate(kBlock)] = (float)tsr_emu_coordinate(kRank);
 }
 
 /* y[thread] = thread, by way of dynamic shared memory */

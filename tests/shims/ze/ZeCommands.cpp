@@ -216,7 +216,7 @@ EXPORT zeCommandListAppendLaunchKernel(void *handle, void *kernelHandle, const u
                   std::set<const void *> blocks;
                   for (void *p : used)
                     if (blocks.insert(machine().startOf(p)).second) touch(now, to, {p});
-                  const Launch launch{grid, block, shared, parameters};
+                  const Launch launch{grid, block, {1, 1, 1}, shared, parameters};
                   return after(to, queueLaunch(function, to.stream, launch, now.name, kDeviceLost) ==
                                        Queued::Yes);
                 });
