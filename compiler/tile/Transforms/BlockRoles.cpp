@@ -77,18 +77,6 @@ void CopyRole::finish(ArrayRef<Operation *> shared, ValueRange copyEnd, ValueRan
     programs.walk([&](ProgramIdOp id) { id.getProgramMutable().assign(programs.getInductionVar()); });
 }
 
-std::string whyNotPersistent(KernelOp kernel) {
-  int64_t products = 0;
-  bool asks = false;
-  kernel.walk([&](Operation *op) {
-    products += isa<MmaOp>(op);
-    asks |= isa<GroupInfoOp>(op);
-  });
-  if (asks)
-    return "the kernel asks for its group, which is a block; a persistent block runs several programs";
-  return products > 1 ? "the kernel has several products; a persistent grid is for one" : "";
-}
-
 schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers,
                                bool isPersistent) {
   // With four warps that compute, two blocks share a unit, or a block's threads start with too few registers.

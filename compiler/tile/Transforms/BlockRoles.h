@@ -53,9 +53,6 @@ private:
 schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t sums, int64_t registers,
                                bool isPersistent);
 
-/// Returns why a block cannot run several programs of the kernel, or an empty text.
-std::string whyNotPersistent(KernelOp kernel);
-
 /// Returns why a unit with so many registers, or a kernel with as many warps and sums of each thread, cannot
 /// have these roles, or an empty text.
 std::string whyNotOnUnit(schedule::BlockAttr roles, int64_t warps, int64_t sums, int64_t registers);

@@ -94,8 +94,6 @@ std::string Pipelining::whyNotBoxes() {
   return "";
 }
 
-/// Is the body one product that reads shared memory and adds to its own sums, beside copies and scalars? Such
-/// a product runs until the next one has started.
 bool Pipelining::onlyAddsToSums() {
   MmaOp product;
   for (Operation &op : loop_.getBody()->without_terminator()) {
@@ -115,7 +113,12 @@ bool Pipelining::onlyAddsToSums() {
 }
 
 std::string Pipelining::whyNotRoles() {
-  if (!onlyAddsToSums()) return "its loop does more than add products to sums";
+  auto holdsSums = [](MmaOp mma) {
+    return mma.getFragment() && cast<RankedTensorType>(mma.getResult().getType()).getEncoding();
+  };
+  auto products = loop_.getBody()->getOps<MmaOp>();
+  if (products.empty() || !llvm::all_of(products, holdsSums))
+    return "its loop has a product without sums in registers";
   SmallVector<Value> needed = {loop_.getLowerBound(), loop_.getUpperBound()};
   for (Operation *op : indices_)
     llvm::append_range(needed, op->getOperands());
@@ -168,9 +171,24 @@ std::string Pipelining::whyNotCluster(schedule::BlockAttr roles) {
   return sharesAny ? "" : "the programs of a cluster copy no tile in common";
 }
 
+std::string Pipelining::whyNotPersistent() {
+  bool asks = false, multipliesOutside = false;
+  kernel_.walk([&](Operation *op) {
+    asks |= isa<GroupInfoOp>(op);
+    multipliesOutside |= isa<MmaOp>(op) && !loop_->isAncestor(op);
+  });
+  if (asks)
+    return "the kernel asks for its group, which is a block; a persistent block runs several programs";
+  return multipliesOutside
+             ? "the kernel has products outside of the loop whose copies have warps of their own"
+             : "";
+}
+
 int64_t Pipelining::sumsOfLane() {
-  auto product = *loop_.getBody()->getOps<MmaOp>().begin();
-  return cast<LayoutAttr>(tileType(product.getResult()).getEncoding()).getValue().registers();
+  int64_t sums = 0;
+  for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
+    sums += cast<LayoutAttr>(tileType(product.getResult()).getEncoding()).getValue().registers();
+  return sums;
 }
 
 /// Emits the copies of a step for what `map` has for the loop's values.
@@ -302,6 +320,10 @@ void Pipelining::apply(int64_t stages) {
     llvm::append_range(inits, copyRole->mathStart());
   else
     inits.append(usesBoxes_ ? 2 : 1, index(0));
+  // The barriers of the body, which would have completed other copies, are erased.
+  if (roles_ && llvm::any_of(loop_->getBlock()->getOps<CpAsyncOp>(),
+                             [&](CpAsyncOp copy) { return copy->isBeforeInBlock(loop_); }))
+    BarrierOp::create(b, loc);
   auto loop = scf::ForOp::create(b, loc, lower, upper, loop_.getStep(), inits);
   loop->setAttrs(loop_->getAttrDictionary());
   Block *body = loop.getBody();
@@ -320,13 +342,13 @@ void Pipelining::apply(int64_t stages) {
   };
   Value target = before(b, slot);
   Operation *firstOfCopies = target.getDefiningOp();
-  BarrierOp barrier; // of all threads: what the step before has read may be overwritten
-  if (roles_) {      // the product of the step before has ended
+  BarrierOp barrier;             // of all threads: what the step before has read may be overwritten
+  if (roles_ && staysInFlight) { // the product of the step before has ended
     Value isLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, loop.getInductionVar(), lower);
     auto branch = scf::IfOp::create(b, loc, isLater, /*withElseRegion=*/false);
     OpBuilder inner = OpBuilder::atBlockBegin(branch.thenBlock());
     ArriveOp::create(inner, loc, free_, target, hasCluster());
-  } else {
+  } else if (!roles_) {
     if (usesBoxes_) barrier = BarrierOp::create(b, loc);
     Value ahead = arith::AddIOp::create(b, loc, loop.getInductionVar(), index((stages - 1) * step));
     emitCopiesIf(b, isFurther(loop.getInductionVar(), stages - 1), ahead, target);
@@ -357,13 +379,14 @@ void Pipelining::apply(int64_t stages) {
                                  std::next(lastOfCopies->getIterator()));
   if (staysInFlight) (*body->getOps<MmaOp>().begin()).setInFlight(true);
   b.setInsertionPoint(yield);
+  if (roles_ && !staysInFlight) ArriveOp::create(b, loc, free_, slot, hasCluster()); // all has been read
   const auto [next, nextPhase] = advance(b, slot, phase, stages);
   yield->insertOperands(yield->getNumOperands(), next);
   if (nextPhase) yield->insertOperands(yield->getNumOperands(), nextPhase);
   for (auto [from, to] : llvm::zip(loop_.getResults(), loop.getResults()))
     from.replaceAllUsesWith(to);
   const ValueRange mathEnd = roles_ ? ValueRange(loop.getResults().take_back(2)) : ValueRange();
-  if (roles_ && roles_.getPersistent()) {
+  if (roles_ && roles_.getPersistent() && staysInFlight) {
     // The last product has ended; the next program's copies wait for its buffer.
     b.setInsertionPointAfter(loop);
     auto branch = scf::IfOp::create(b, loc, runs, /*withElseRegion=*/false);

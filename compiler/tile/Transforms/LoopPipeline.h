@@ -36,13 +36,18 @@ public:
   /// Returns why the copies that analyse() has found cannot be those of boxes, or an empty text.
   std::string whyNotBoxes();
   void useBoxes(bool uses) { usesBoxes_ = uses; }
+  /// Is the body one product that reads shared memory and adds to its own sums, beside copies and scalars?
+  /// Such a product runs until the next one has started.
+  bool onlyAddsToSums();
   /// Returns why warps of their own cannot start these copies, or an empty text.
   std::string whyNotRoles();
   /// Returns why programs of such clusters cannot share copies, or an empty text. Finds those that they
   /// share.
   std::string whyNotCluster(schedule::BlockAttr roles);
   void useRoles(schedule::BlockAttr roles) { roles_ = roles; }
-  /// Registers of a lane that the sums of the loop take. whyNotRoles() has no objection.
+  /// Returns why a block cannot run several programs of the kernel, or an empty text.
+  std::string whyNotPersistent();
+  /// Registers of a lane that the sums of the loop's products take. whyNotRoles() has no objection.
   int64_t sumsOfLane();
   /// The tensors that are copied.
   llvm::SmallVector<mlir::Value> views() {
@@ -71,7 +76,6 @@ private:
   std::string analyseCopy(CpAsyncOp);
   bool isFactor(LoadOp);
   bool isKnownAhead(mlir::Value);
-  bool onlyAddsToSums();
   bool dependsOnAxis(mlir::Value, int64_t axis);
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);

@@ -37,6 +37,9 @@
 //
 //   copy: ... tile.copy_box ... {multicast}      math: ... tile.arrive %free[%i - 1] {in_cluster}
 //
+// A step that does more than add to sums, as that of attention, has roles where schedule.block asks for them.
+// It releases its own buffer, at its end.
+//
 // If their grid is persistent, both parts are in a loop over the block's programs, which carries %i and
 // %phase: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
@@ -192,7 +195,7 @@ private:
     if (demandedRoles_) {
       roles_ = demandedRoles_;
       std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
-      if (why.empty() && roles_.getPersistent()) why = whyNotPersistent(kernel);
+      if (why.empty() && roles_.getPersistent()) why = pipelining.whyNotPersistent();
       if (const int64_t programs = roles_.programsOfCluster(); why.empty() && programs > 1) {
         why = programs <= mostInCluster ? pipelining.whyNotCluster(roles_)
                                         : llvm::formatv("a cluster has {0} programs; {1} has at most {2}",
@@ -200,9 +203,10 @@ private:
         kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});
       }
       if (!why.empty()) return refuseRoles(kernel, why);
-    } else if (pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
+    } else if (pipelining.onlyAddsToSums() &&
+               pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
       roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
-                          whyNotPersistent(kernel).empty());
+                          pipelining.whyNotPersistent().empty());
     }
     pipelining.useRoles(roles_);
     return success();

@@ -1,0 +1,96 @@
+// Mutants of attention whose copies are started by warps of their own.
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "tests/emulation/Mutants.h"
+
+using namespace mlir;
+
+namespace tessera::emulation {
+namespace {
+
+const char *const kSource = R"(import tessera as ts
+
+
+@ts.kernel
+def gemm(Q: ts.Tensor["Sq", 64, ts.bf16], K: ts.Tensor["Sk", 64, ts.bf16], V: ts.Tensor["Sk", 64, ts.bf16], O: ts.Tensor["Sq", 64, ts.bf16]):
+    smem_q = ts.tile.alloc_shared((64, 64), ts.bf16)
+    smem_k = ts.tile.alloc_shared((64, 64), ts.bf16)
+    smem_v = ts.tile.alloc_shared((64, 64), ts.bf16)
+    for q in ts.tile.parallel(0, Sq, 64):
+        acc = ts.tile.zeros((64, 64), ts.f32)
+        m = ts.tile.full((64,), -float('inf'), ts.f32)
+        l = ts.tile.zeros((64,), ts.f32)
+        ts.tile.cp_async(smem_q, Q[q:q+64, :])
+        for k in ts.tile.range(0, Sk, 64, stages=2):
+            ts.tile.barrier()
+            ts.tile.cp_async(smem_k, K[k:k+64, :])
+            ts.tile.cp_async(smem_v, V[k:k+64, :])
+            ts.tile.barrier()
+            scores = ts.tile.mma(smem_q, smem_k.T) * 0.125
+            next = ts.tile.maximum(m, ts.tile.row_max(scores))
+            alpha = ts.tile.exp(m - next)
+            p = ts.tile.exp(scores - next[:, None])
+            l = alpha * l + ts.tile.row_sum(p)
+            acc = alpha[:, None] * acc + ts.tile.mma(ts.tile.cast(p, ts.bf16), smem_v)
+            m = next
+        O[q:q+64, :] = ts.tile.cast(acc / l[:, None], ts.bf16)
+)";
+
+/// Three steps, with a ring of two buffers.
+Sample sampleOf(uint64_t queries, const std::string &more) {
+  return {"gemm",
+          "ptx",
+          "sm_90a",
+          {queries * 128, 130 * 128, 130 * 128, queries * 128},
+          {queries, 130},
+          0,
+          "gemm.tma",
+          {},
+          "#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 184 registers]" + more + ">",
+          kSource};
+}
+const Sample kOne = sampleOf(50, ""), kMany = sampleOf(300, ", persistent"); // five programs on four blocks
+
+template <typename Op> std::string without(int one, const Sample &sample) {
+  return mutantOf<Op>([](Op op) { op.erase(); }, one, sample);
+}
+
+TEST(Attention, TheKernelItselfIsClean) {
+  int copies = 0, arrivals = 0, queries = 0;
+  const Outcome whole = run(kOne, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+    kernel.walk([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp) { ++copies; });
+    kernel.walk([&](NVVM::MBarrierArriveOp) { ++arrivals; });
+    kernel.walk([&](NVVM::CpAsyncWaitGroupOp) { ++queries; });
+  });
+  EXPECT_EQ(whole.error, "");
+  EXPECT_EQ(copies, 2); // of keys and values, in one loop
+  EXPECT_EQ(arrivals, 1);
+  EXPECT_GE(queries, 1); // whose copy is awaited before the loop
+  EXPECT_EQ(run(kMany, [](LLVM::LLVMFuncOp, Outcome &) {}).error, "");
+}
+
+TEST(Attention, EachSynchronizationIsNeeded) {
+  for (const Sample &sample : {kOne, kMany}) {
+    EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::CpAsyncWaitGroupOp>(0, sample));
+    EXPECT_FOUND("E_EMU_RACE", without<NVVM::BarrierOp>(0, sample)); // after the words are prepared
+    EXPECT_FOUND("E_EMU_RACE", without<NVVM::BarrierOp>(1, sample)); // after the queries are copied
+    EXPECT_FOUND("E_EMU_OPERANDS", without<NVVM::MBarrierTryWaitParityOp>(0, sample));
+    EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::MBarrierTryWaitParityOp>(1, sample));
+    EXPECT_FOUND("E_EMU_DEADLOCK", without<NVVM::MBarrierArriveOp>(0, sample));
+    EXPECT_FOUND("E_EMU_RACE", without<NVVM::SyncWarpOp>(0, sample));
+    for (int product : {0, 1})
+      EXPECT_FOUND("E_EMU_NOT_AWAITED", without<NVVM::WgmmaWaitGroupSyncOp>(product, sample));
+  }
+}
+
+/// The next program's queries are copied where all have read this one's.
+TEST(Attention, ThreadsMeetBetweenPrograms) {
+  EXPECT_FOUND("E_EMU_RACE", run(kMany, [](LLVM::LLVMFuncOp kernel, Outcome &) {
+                               SmallVector<Operation *> barriers;
+                               kernel.walk([&](NVVM::BarrierOp op) { barriers.push_back(op); });
+                               for (Operation *op : ArrayRef(barriers).drop_front(2)) // after the loop
+                                 op->erase();
+                             }).error);
+}
+
+} // namespace
+} // namespace tessera::emulation
