@@ -3,6 +3,7 @@
 take it. The tools (ptxas, llvm-readelf, spirv-val, ocloc) judge where they are there; where not, the reason is printed.
 """
 import argparse
+import array
 import os
 import pathlib
 import re
@@ -229,6 +230,46 @@ def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                         self.assertEqual(found, instructions)
                     else:
                         self.assertFalse({"ex2.approx.ftz.f32", "tanh.approx.f32", "v_exp_f32", "v_log_f32", "native_exp2", "native_recip"} & {*found}, found)
+
+    def test_blocks_of_a_persistent_grid_have_a_workspace_each(self):
+        """Six programs on four blocks, each of which transposes a tile that does not fit into shared memory."""
+        (self.folder / "turn.mlir").write_text("""
+tile.kernel @turn(%x: !tile.view<3x512x256xf32>, %o: !tile.view<3x256x512xf32>) grid ["3", "2"] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["3", "512", "256"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["3", "256", "512"], access = write>]} {
+  tile.roles copy 4 warps 24 registers {
+    %c0 = arith.constant 0 : index
+  } math 168 registers {
+    %first, %count, %blocks = tile.block_programs
+    scf.for %p = %first to %count step %blocks {
+      %c0 = arith.constant 0 : index
+      %c256 = arith.constant 256 : index
+      %i = tile.program_id 0 of %p : index
+      %q = tile.program_id 1 of %p : index
+      %r = arith.muli %q, %c256 : index
+      %t = tile.load %x[%i, %r, %c0] extents [-1, 256, 256] {in_bounds, tile.materialize} : !tile.view<3x512x256xf32> -> tensor<256x256xf32>
+      %s = tile.transpose %t : tensor<256x256xf32> -> tensor<256x256xf32>
+      tile.store %s, %o[%i, %c0, %r] extents [-1, 256, 256] {in_bounds} : tensor<256x256xf32>, !tile.view<3x256x512xf32>
+    }
+  }
+  tile.return
+}
+""")
+        device = "ptx:emulated:sm_90a+check"
+        metadata = self.run_tool(TSR, "compile", "turn.mlir", "--target", device, "--emit", "metadata")
+        self.assertRegex(metadata, r"workspace_per_program: 524288\b")
+        self.assertIn("persistent: true", metadata)
+        values = array.array("f", range(3 * 512 * 256))
+        for name, shape, data in (("x", (3, 512, 256), values.tobytes()), ("o", (3, 256, 512), bytes(values.itemsize * len(values)))):
+            head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+            head += b" " * (-(len(head) + 11) % 64) + b"\n"
+            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+        self.run_tool(TSR, "run", "turn.mlir", "--in", "x=x.npy", "o=o.npy", "--out", "o=out.npy", "--backend", device)
+        out = array.array("f", (self.folder / "out.npy").read_bytes()[-values.itemsize * len(values):])
+        for i in range(3):
+            for j in range(256):
+                start = (i * 256 + j) * 512
+                self.assertEqual(out[start:start + 512], values[i * 512 * 256 + j:(i + 1) * 512 * 256:256])
 
     def test_names_are_free(self):
         """Kernels called like the vendors' functions, the linker's symbols and shared memory."""

@@ -159,7 +159,10 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
     exchange_ = address(buffers_, constant(sharedTiles_), b_.getI8Type());
   }
   if (!resources_.workspace) return;
-  Value offset = arith::MulIOp::create(b_, programId_, constant(resources_.workspace));
+  // A launch has one part for each block, which may run several programs, in another order than their
+  // numbers.
+  Value block = mlir::gpu::BlockIdOp::create(b_, mlir::gpu::Dimension::x);
+  Value offset = arith::MulIOp::create(b_, block, constant(resources_.workspace));
   scratch_ = address(workspace, offset, b_.getI8Type());
   if (!sharedTiles_) buffers_ = scratch_;
 }

@@ -24,7 +24,7 @@ public:
 
   /// Emits the kernel at the end of `module`. Its parameters are pointers (address space 1), scalars and i64
   /// dims in the order of the tile kernel; then, if resources().workspace is not 0, a pointer to that
-  /// many bytes for each program of the launch; last, a pointer to each of resources().tensorMaps. Fails with
+  /// many bytes for each block of the launch; last, a pointer to each of resources().tensorMaps. Fails with
   /// a diagnostic if an operation cannot be lowered.
   mlir::FailureOr<mlir::gpu::GPUFuncOp> lower(mlir::gpu::GPUModuleOp module);
 
@@ -32,7 +32,7 @@ public:
   struct Resources {
     int64_t shared = 0;        // bytes of shared memory in total
     int64_t dynamicShared = 0; // of these, bytes that the launch has to ask for
-    int64_t workspace = 0;     // bytes of global memory per program
+    int64_t workspace = 0;     // bytes of global memory per block
     std::vector<MetadataTensorMap> tensorMaps;
     bool isPersistent = false; // blocks run several programs
     int64_t cluster = 1;       // blocks of a cluster

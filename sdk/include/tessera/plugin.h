@@ -250,9 +250,10 @@ typedef struct tsr_be_kernel_desc {
   uint32_t cluster[3];           /* programs that run together and access each other's shared memory */
   uint32_t image_format;         /* TSR_IMAGE_* of the module's image */
   uint64_t dynamic_shared_bytes; /* the part of shared_bytes that each launch must request */
-  /* Global memory per program. If it is not 0, each launch needs this much for every program of its grid, in
-   * one block aligned to 64 bytes. The backend provides the block and passes its address as the entry point's
-   * next parameter after the launch values. */
+  /* Global memory per thread block, of which there is one for each program unless the kernel is `persistent`.
+   * If it is not 0, each launch needs this much for every thread block, in one piece aligned to 64 bytes. The
+   * backend provides the block and passes its address as the entry point's next parameter after the launch
+   * values. */
   uint64_t workspace_bytes;
   const tsr_be_argument_t *arguments; /* value_count entries, in the order of the values; NULL: unknown */
   /* After all other parameters the entry point has one of 128 bytes, aligned to 64, for each of these. The
