@@ -99,15 +99,24 @@ LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
 bool KernelLowering::isDeferred(Operation *op) {
   if (op->getNumResults() != 1 || !tile::isInRegisters(op->getResult(0)) || !op->hasOneUse()) return false;
   Operation *user = *op->user_begin();
+  auto hasDeferred = [&] {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      Operation *input = operand.getDefiningOp();
+      return input && isDeferred(input);
+    });
+  };
   if (auto store = dyn_cast<tile::StoreOp>(user)) {
     return tile::isElementwise(op) && !isa<tile::MaskOp>(op) && user == op->getNextNode() &&
            store.getValue() == op->getResult(0) &&
-           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks &&
-           llvm::any_of(op->getOperands(), [&](Value operand) {
-             Operation *input = operand.getDefiningOp();
-             return input && isDeferred(input);
-           });
+           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
   }
+  // What a store converts is computed with it.
+  if (auto cast = dyn_cast<tile::CastOp>(user);
+      cast && tile::isElementwise(op) && !isa<tile::MaskOp, tile::CastOp>(op))
+    return user == op->getNextNode() && user->hasOneUse() && isa<tile::StoreOp>(*user->user_begin()) &&
+           *user->user_begin() == user->getNextNode() &&
+           tile::layoutOf(user->getResult(0)) == tile::layoutOf(op->getResult(0)) &&
+           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
   if (!isa<tile::LoadOp, tile::CastOp>(op)) return false;
   if (user->getBlock() != op->getBlock() || !tile::isElementwise(user) || isa<tile::MaskOp>(user) ||
       tile::layoutOf(user->getResult(0)) != tile::layoutOf(op->getResult(0)))
@@ -125,9 +134,12 @@ Value KernelLowering::beginDeferredLoads(ValueRange operands) {
   for (Value operand : operands) {
     Operation *op = operand.getDefiningOp();
     if (!op || !tile::isTile(operand) || !isDeferred(op)) continue;
-    while (auto cast = dyn_cast<tile::CastOp>(op))
-      op = cast.getInput().getDefiningOp();
-    RegisterLoad load = beginLoad(cast<tile::LoadOp>(op));
+    auto loaded = dyn_cast<tile::LoadOp>(op);
+    if (!loaded) {
+      condition = both(condition, beginDeferredLoads(op->getOperands()));
+      continue;
+    }
+    RegisterLoad load = beginLoad(loaded);
     condition = both(condition, load.condition);
     deferred_.try_emplace(op, std::move(load));
   }

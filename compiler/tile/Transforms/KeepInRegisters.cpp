@@ -131,6 +131,13 @@ private:
     return llvm::all_of(op->getOperands(), [&](Value operand) { return dependsOnRows(operand, depth - 1); });
   }
 
+  /// Is the tile computed from elements that are loaded for it?
+  static bool dependsOnLoads(Value v) {
+    Operation *op = v.getDefiningOp();
+    return isTile(v) && op &&
+           (isa<LoadOp>(op) || (isElementwise(op) && llvm::any_of(op->getOperands(), dependsOnLoads)));
+  }
+
   /// The lanes of a warp exchange elements before a store that would write parts of sectors. Returns the
   /// layout of what is stored.
   LayoutAttr storeWideRows(StoreOp store, LayoutAttr layout) {
@@ -138,6 +145,9 @@ private:
     const std::optional<DType> dtype = dtypeOfMemory(view.getElementType());
     if (!dtype || info(*dtype).bits < 8 || tileType(store.getValue()).getRank() < 2) return layout;
     if (store.getFlags() && !dependsOnRows(store.getFlags())) return layout;
+    // Many registers beside those that are loaded would be spilled. Such a tile is computed and stored in
+    // parts.
+    if (layout.getValue().registers() > kSumsOfTwoBlocks && dependsOnLoads(store.getValue())) return layout;
     const auto bytes = unsigned(info(*dtype).storageBytes);
     const std::optional<layout::TileLayout> wide = layout::wideRows(layout.getValue(), bytes);
     if (!wide || !std::holds_alternative<layout::LaneExchange>(
