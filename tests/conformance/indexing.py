@@ -257,6 +257,13 @@ def subscripts():
         if name == "three":
             make = lambda name, shape, run, rng: None if name == "x" else rng.integers(-1, 1, shape)
         yield subscript(name, x | params, text, sizes, make)
+    for name, params, text, make in (("list", {}, "x[[0, -1, 0]]", by()), ("list-dims", {}, "x[:, [M - 1, 0]]", by()), ("list-one", {}, "x[..., [0]]", by()), ("list-none", {}, "x[:, []]", by()),
+                                     ("list-apart", {}, "x[[-1, 0], :, [0, -1]]", by()), ("list-beside-tensor", i, "x[:, i[:, None], [0, -1]]", by(i="M")), ("list-computed", i, "x[:, [i[0], -1]]", by(i="M")),
+                                     ("list-slice", {}, "x[:, ::-1, [-1, 0]]", by()), ("tuple", {}, "x[(0, -1)]", by()), ("tuple-of-tensors", i, "x[(0, i, i)]", by(i="M")),
+                                     ("tuple-rest", {}, "x[(..., None, 0)]", by()), ("tuple-none", {}, "x[()]", by())):
+        if name == "tuple-of-tensors":
+            make = lambda name, shape, run, rng: None if name == "x" else rng.integers(-1, 1, shape)
+        yield subscript(name, x | params, text, sizes, make)
     for index in ("i8", "i16", "u8", "u16", "u32", "i64"):
         low = 0 if index[0] == "u" else 1
         yield subscript(f"index/{index}", x | {"i": (("I",), index)}, "x[:, i]", sizes,

@@ -2,41 +2,15 @@
 // give a box of the tensor, tensors of integers a gather.
 #include "compiler/frontend/sema/ElabGraph.h"
 #include "compiler/frontend/sema/Names.h"
+#include "compiler/frontend/sema/NeverNegative.h"
 #include <algorithm>
+#include <span>
 
 namespace tessera::frontend {
 
 namespace {
 
 bool isLeading(const ast::Expr &x) { return x.kind == ast::Expr::Name && x.text == names::kLeading; }
-
-/// Is this tensor of integers at least 0 whatever the inputs are, as far as the operations show?
-bool isNeverNegative(const GraphState &g, int node) {
-  const GraphValue &v = g.out.values[static_cast<size_t>(node)];
-  if (v.dtype == DType::U8 || v.dtype == DType::U16 || v.dtype == DType::U32) return true;
-  auto isArg = [&](size_t i) { return isNeverNegative(g, v.args[i]); };
-  switch (v.op) {
-  case GraphOp::Iota:
-    return true;
-  case GraphOp::Constant:
-    return v.integer >= 0;
-  case GraphOp::Extent:
-    return g.extents.at(v.texts[0]).isNeverNegative();
-  case GraphOp::Reshape:
-  case GraphOp::Broadcast:
-  case GraphOp::Slice:
-  case GraphOp::Transpose:
-    return isArg(0);
-  case GraphOp::Reduce:
-    return v.function == Op::ArgMax || v.function == Op::ArgMin;
-  case GraphOp::Elementwise:
-    if (v.function == Op::Maximum) return isArg(0) || isArg(1);
-    if (v.function == Op::Minimum || v.function == Op::FloorDiv) return isArg(0) && isArg(1);
-    return v.function == Op::Mod && isArg(1); // the sign of a remainder is the divisor's
-  default:
-    return false;
-  }
-}
 
 /// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts. A `...` is a
 /// slice of each dim that is not indexed. Where no dim is left it is NoDims, which still separates indices.
@@ -78,11 +52,42 @@ private:
                                [&](const DimExpr &d) { return ctx_.graphRequire(d, code, says, loc); });
   }
 
+  /// What is written for one dim, or an axis that is inserted.
+  struct Item {
+    const ast::Expr *source;
+    Value index; // not of a slice or `...`
+    bool isLeading() const { return frontend::isLeading(*source); }
+    bool isSlice() const { return source->kind == ast::Expr::Slice; }
+    bool isNewAxis() const { return index.kind == Value::None; }
+  };
+
+  /// A tuple that is the whole subscript gives its items: x[(i, j)] is x[i, j].
+  std::optional<std::vector<Item>> readItems() {
+    std::span<const ast::ExprPtr> written(e_.items.begin() + 1, e_.items.end());
+    if (written.size() == 1 && written[0]->kind == ast::Expr::Tuple) written = written[0]->items;
+    std::vector<Item> out;
+    for (const ast::ExprPtr &x : written) {
+      out.push_back({x.get(), {}});
+      if (out.back().isLeading() || out.back().isSlice()) continue;
+      Value v = ctx_.evaluate(*x);
+      if (v.isError()) return std::nullopt;
+      if (v.kind == Value::Tuple && !v.list && written.size() == 1) {
+        out.clear();
+        for (Value &item : v.items)
+          out.push_back({x.get(), std::move(item)});
+        break;
+      }
+      out.back().index = std::move(v);
+    }
+    return out;
+  }
+
   bool read() {
-    const auto isAxis = [](const ast::ExprPtr &x) { return x->kind != ast::Expr::None && !isLeading(*x); };
-    const auto first = e_.items.begin() + 1;
-    const auto named = static_cast<size_t>(std::count_if(first, e_.items.end(), isAxis));
-    if (std::count_if(first, e_.items.end(), [](const ast::ExprPtr &x) { return isLeading(*x); }) > 1)
+    std::optional<std::vector<Item>> items = readItems();
+    if (!items) return false;
+    const auto isAxis = [](const Item &x) { return !x.isNewAxis() && !x.isLeading(); };
+    const auto named = static_cast<size_t>(std::ranges::count_if(*items, isAxis));
+    if (std::ranges::count_if(*items, &Item::isLeading) > 1)
       return refuse(Code::E_INDEX, e_.loc,
                     "'...' stands for all dims that are not indexed, so it is written once");
     if (named > dims_.size())
@@ -92,15 +97,16 @@ private:
       for (; count > 0; --count)
         entries_.push_back({Entry::Slice, e_.loc, dims_[dim++]});
     };
-    for (auto item = first; item != e_.items.end(); ++item) {
-      if ((*item)->kind == ast::Expr::None) {
-        entries_.push_back({Entry::NewAxis, (*item)->loc});
-      } else if (isLeading(**item)) {
-        if (named == dims_.size()) entries_.push_back({Entry::NoDims, (*item)->loc});
+    for (Item &item : *items) {
+      const Range loc = item.source->loc;
+      if (item.isNewAxis()) {
+        entries_.push_back({Entry::NewAxis, loc});
+      } else if (item.isLeading()) {
+        if (named == dims_.size()) entries_.push_back({Entry::NoDims, loc});
         addWhole(dims_.size() - named);
       } else {
         extent_ = dims_[dim++];
-        if (!((*item)->kind == ast::Expr::Slice ? readSlice(**item) : readIndex(**item))) return false;
+        if (!(item.isSlice() ? readSlice(*item.source) : readIndex(std::move(item.index), loc))) return false;
       }
     }
     addWhole(dims_.size() - dim);
@@ -114,50 +120,91 @@ private:
     return d;
   }
 
-  bool readIndex(const ast::Expr &item) {
-    Value index = ctx_.evaluate(item);
-    if (index.isError()) return false;
+  bool readIndex(Value index, Range loc) {
+    if (index.kind == Value::Tuple) return readList(index.items, loc);
     if (index.isGraph() && index.dtype == DType::Bool)
-      return refuse(Code::E_INDEX, item.loc,
+      return refuse(Code::E_INDEX, loc,
                     "a mask cannot index a tensor: how many elements it selects depends on its values, and "
                     "the extents of a graph function do not",
                     "keep the shape: ts.where(mask, x, 0)");
-    if (index.kind == Value::Tuple)
-      return refuse(Code::E_INDEX, item.loc,
-                    "an index is an integer, a slice or a tensor of integers, found " + describe(index),
-                    e_.items.size() == 2
-                        ? "stack the elements: ts.stack([x[2], x[0]])"
-                        : "give the indices as a tensor of integers, a parameter for instance");
-    const bool isKnown = index.isConstInt() || (index.expr && ctx_.graphDimOf(*index.expr));
-    if (index.isGraph() || (index.isIntScalar() && !isKnown)) return readIndices(std::move(index), item.loc);
-    std::optional<DimExpr> at = fromEnd(ctx_.graphDimOf(index, item.loc, "an index"), item.loc);
+    if (isComputed(index)) return addIndices(fromBeginning(std::move(index), loc), loc);
+    const std::optional<DimExpr> at = known(index, loc);
     if (!at) return false;
+    entries_.push_back({Entry::Number, loc, DimExpr(1), *at});
+    return true;
+  }
+
+  /// Is this index, or are these indices, known only when the function is called?
+  bool isComputed(const Value &index) {
+    const bool isKnown = index.isConstInt() || (index.expr && ctx_.graphDimOf(*index.expr));
+    return index.isGraph() || (index.isIntScalar() && !isKnown);
+  }
+
+  /// An index that constants and dims give, counted from the beginning of the dim.
+  std::optional<DimExpr> known(const Value &index, Range loc) {
+    std::optional<DimExpr> at = fromEnd(ctx_.graphDimOf(index, loc, "an index"), loc);
+    if (!at) return std::nullopt;
     std::optional<DimExpr> rest = subtract(extent_, *at), after = rest ? subtract(*rest, 1) : std::nullopt;
-    if (!after) return refuse(Code::E_INDEX, item.loc, "this index is too long an expression");
-    if (!require({*at, *after}, Code::E_INDEX, "index " + at->text(), item.loc)) return false;
-    entries_.push_back({Entry::Number, item.loc, DimExpr(1), *at});
+    if (!after) {
+      refuse(Code::E_INDEX, loc, "this index is too long an expression");
+      return std::nullopt;
+    }
+    if (!require({*at, *after}, Code::E_INDEX, "index " + at->text(), loc)) return std::nullopt;
+    return at;
+  }
+
+  bool addIndices(Value indices, Range loc) {
+    if (indices.isError()) return false;
+    entries_.push_back({Entry::Indices, loc});
+    entries_.back().indices = std::move(indices);
     return true;
   }
 
   /// Negative indices count from the end. Those that are still outside are left to the gather.
-  bool readIndices(Value index, Range loc) {
+  Value fromBeginning(Value index, Range loc) {
     if (!isInt(index.dtype))
-      return refuse(Code::E_TYPE, loc, "indices are integers, found " + describe(index),
-                    "convert them with ts.cast(indices, ts.i32)");
+      return ctx_.fail(Code::E_TYPE, loc, "indices are integers, found " + describe(index),
+                       "convert them with ts.cast(indices, ts.i32)");
     const bool counts = !index.isGraph() || !isNeverNegative(*ctx_.graph_, ctx_.graphNode(index, loc));
     if (!index.isGraph()) index = ctx_.graphBroadcastTo(std::move(index), {}, loc);
     index = ctx_.cast(std::move(index), DType::I64, loc);
-    if (counts && !index.isError()) {
-      Value isBack = ctx_.binary(Op::Lt, index, Value::integer(0), loc);
-      Value counted = ctx_.binary(Op::Add, index, ctx_.graphExtent(extent_), loc);
-      if (isBack.isError() || counted.isError()) return false;
-      index = ctx_.graphSelect(std::move(isBack), std::move(counted), std::move(index), loc);
-    }
-    if (index.isError()) return false;
-    entries_.push_back({Entry::Indices, loc});
-    entries_.back().indices = std::move(index);
-    return true;
+    if (!counts || index.isError()) return index;
+    Value isBack = ctx_.binary(Op::Lt, index, Value::integer(0), loc);
+    Value counted = ctx_.binary(Op::Add, index, ctx_.graphExtent(extent_), loc);
+    if (isBack.isError() || counted.isError()) return Value::error();
+    return ctx_.graphSelect(std::move(isBack), std::move(counted), std::move(index), loc);
   }
+
+  /// A list of integers selects as a tensor of them does. Each element of that tensor is chosen by its
+  /// position, which fuses with the gather.
+  bool readList(std::vector<Value> &list, Range loc) {
+    const auto isNumber = [&](const Value &v) {
+      return v.isGraph() ? ctx_.graphDims(v).empty() : v.isIntScalar();
+    };
+    if (list.size() > kLongestList || !std::ranges::all_of(list, isNumber))
+      return refuse(Code::E_INDEX, loc,
+                    "a list of indices has at most " + std::to_string(kLongestList) + " integers",
+                    "give the indices as a tensor of integers, a parameter for instance");
+    const Value position = ctx_.graphPosition({DimExpr(static_cast<int64_t>(list.size()))}, 0, loc);
+    if (position.isError()) return false;
+    Value indices = ctx_.cast(position, DType::I64, loc);
+    for (size_t i = list.size(); i-- > 0;) {
+      Value index;
+      if (isComputed(list[i])) {
+        index = fromBeginning(std::move(list[i]), loc);
+      } else {
+        const std::optional<DimExpr> at = known(list[i], loc);
+        if (!at) return false;
+        index = ctx_.cast(ctx_.graphExtent(*at), DType::I64, loc);
+      }
+      Value isHere = ctx_.binary(Op::Eq, position, Value::integer(static_cast<int64_t>(i)), loc);
+      if (index.isError() || isHere.isError()) return false;
+      indices = ctx_.graphSelect(std::move(isHere), std::move(index), std::move(indices), loc);
+    }
+    return addIndices(std::move(indices), loc);
+  }
+
+  static constexpr size_t kLongestList = 64;
 
   bool readSlice(const ast::Expr &item) {
     const std::optional<int64_t> given =

@@ -516,7 +516,7 @@ const std::vector<Case> &cases() {
       graph("E_SHAPE", "z = ts.broadcast_to(1.0, (3, 2 - 5))", "ts.broadcast_to(1.0, (3, 2 - 5))"),
       graph("E_INDEX", "z = x[0, 0, 0]", "x[0, 0, 0]"),
       graph("E_INDEX", "z = x[i > 0]", "i > 0"),
-      graph("E_INDEX", "z = x[[1, 0]]", "[1, 0]"),
+      graph("E_INDEX", "z = x[[[1, 0]]]", "[[1, 0]]"),
       graph("E_INDEX", "z = x[i, i, i]", "x[i, i, i]"),
       graph("E_TYPE", "z = x[y]", "y"),
       graph("E_CONSTANT", "z = x[f]", "f"),

@@ -198,7 +198,8 @@ const std::vector<Newcomer> &newcomers() {
       {"IfOfTensor", graph("if ts.sum(x) > 0:\n    x = x * 2.0\nreturn x"), "ts.where(mask, a, b)"},
       {"LoopOverDim", graph("for i in range(M):\n    x = x + 1.0\nreturn x"), "their bounds are constants"},
       {"IndexByMask", graph("return x[x > 0]"), "keep the shape: ts.where(mask, x, 0)"},
-      {"IndexByList", graph("return x[[1, 0]]"), "stack the elements"},
+      {"IndexByNestedList", graph("return x[[[1, 0], [0, 1]]]"), "as a tensor of integers"},
+      {"IndexByFlags", graph("return x[[True, False]]"), "as a tensor of integers"},
       {"IndexByFloats", graph("return x[x]"), "ts.cast(indices, ts.i32)"},
       {"MixOfTensors", graph("return x * ids[:, None]"), "convert the i32 with ts.cast(x, ts.f32)"},
   };
