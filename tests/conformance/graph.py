@@ -319,7 +319,7 @@ def attentions():
                                f"return ts.op.flash_attention(q, k, v, causal={causal})",
                                lambda q, k, v, c=causal: g.attention(q, k, v, c), sizes)
     # Few queries, rows longer than a tile of keys, and one element past a vector.
-    few = [{"B": 2, "S": s, "T": t} for s, t in ((1, 65), (2, 1), (3, 67), (4, 130), (5, 64), (6, 3), (7, 129), (8, 66), (4, 0))]
+    few = [{"B": 2, "S": s, "T": t} for s, t in ((1, 65), (2, 1), (3, 67), (4, 130), (5, 64), (6, 3), (7, 129), (8, 66), (9, 70), (12, 65), (12, 1), (13, 66), (4, 0))]
     for d in (128, 129):
         wide = {"q": (("B", "S", d), "f32"), "k": (("B", "T", d), "f32"), "v": (("B", "T", d), "f32")}
         for causal in (False, True):

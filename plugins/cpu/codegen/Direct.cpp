@@ -28,9 +28,9 @@ using target::inMemoryElement;
 namespace {
 
 /// Up to this many rows or columns of a tile, a chain is faster than the packed product.
-constexpr int64_t kFewRows = 8, kFewColumns = 64;
+constexpr int64_t kFewRows = 12, kFewColumns = 64;
 /// Up to this many rows or columns, a product is computed as dots.
-constexpr int64_t kFewDots = 8;
+constexpr int64_t kFewDots = 12;
 /// A block: several results along one axis, which hide the latency of their additions, and vectors along the
 /// other.
 constexpr int64_t kBlock = 4, kVectors = 2;
@@ -40,6 +40,11 @@ constexpr int64_t kWideRows = 6, kWideVectors = 4;
 constexpr int64_t kRowVectors = 8;
 /// Products of few rows prefetch rows of B this many rows before their use.
 constexpr int64_t kRowsAhead = 8;
+/// Strided products prefetch rows of A this many blocks before their use.
+constexpr int64_t kBlocksAhead = 2, kLineBytes = 64;
+/// Locality of a prefetch into the second-level cache: columns at a stride of rows fill few sets of the
+/// first.
+constexpr int32_t kSecondLevel = 2;
 /// Dots prefetch columns of B this many columns before their use; of long columns, elements this far ahead.
 constexpr int64_t kColumnsAhead = 16, kDepthAhead = 512;
 /// From this many elements of the accumulator on, the cost of the choice is negligible.
@@ -254,8 +259,8 @@ Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Va
   return isNarrow ? widened(v, b_.getI32Type()) : v;
 }
 
-void KernelLowering::prefetch(const Factor &f, Value index) {
-  LLVM::Prefetch::create(b_, byteAddress(f.element, address(f.data, index, f.element)), 0, 3, 1);
+void KernelLowering::prefetch(const Factor &f, Value index, int32_t locality) {
+  LLVM::Prefetch::create(b_, byteAddress(f.element, address(f.data, index, f.element)), 0, locality, 1);
 }
 
 Value KernelLowering::roundDown(Value n, int64_t step) {
@@ -375,7 +380,7 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
 /// Computes the columns of a range in blocks of rows by vectors.
 void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &c,
                                  std::array<int64_t, 2> block, std::array<Value, 2> range, Value rows,
-                                 Value columns, Value depth, bool fresh) {
+                                 Value columns, Value depth, BlockOptions options) {
   const auto [count, vectors] = block;
   const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8), width = vectors * lanes;
   Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
@@ -400,15 +405,24 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
         ofA.push_back(times(i, a.rowStride));
         for (int64_t g = 0; g < vectors; ++g) {
           places.push_back(address(c.data, plus(times(i, constant(c.shape[1])), at[g]), c.element));
-          sums.push_back(fresh ? zeroOf(VectorType::get({lanes}, c.element))
-                               : load(c.element, places.back(), lanes, maskOfC(g)));
+          sums.push_back(options.fresh ? zeroOf(VectorType::get({lanes}, c.element))
+                                       : load(c.element, places.back(), lanes, maskOfC(g)));
         }
+      }
+      if (options.ahead == BlockOptions::Rows) {
+        Value later = times(plus(row, constant(kBlocksAhead * count)), a.rowStride);
+        upTo(zero, depth, kLineBytes * 8 / a.element.getIntOrFloatBitWidth(), [&](Value k) {
+          for (int64_t r = 0; r < count; ++r)
+            prefetch(a, plus(plus(later, times(constant(r), a.rowStride)), times(k, a.columnStride)));
+        });
       }
       auto loop = scf::ForOp::create(b_, zero, depth, constant(1), sums);
       {
         OpBuilder::InsertionGuard guard(b_);
         b_.setInsertionPointToStart(loop.getBody());
         Value k = loop.getInductionVar(), inA = times(k, a.columnStride), inB = times(k, b.rowStride);
+        if (options.ahead == BlockOptions::Depth)
+          prefetch(a, plus(times(row, a.rowStride), times(plus(k, depth), a.columnStride)), kSecondLevel);
         Vec<Value> line, next;
         for (int64_t g = 0; g < vectors; ++g) {
           line.push_back(readFactor(b, plus(inB, at[g]), lanes, masks[g]));

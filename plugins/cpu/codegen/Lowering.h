@@ -25,6 +25,14 @@ std::string elementName(mlir::Type element, tile::CastOp cast);
 /// Returns the bytes of scratch that the body of a product needs besides the epilogue's.
 int64_t productScratch(const tile::Product &, mlir::Type element);
 
+/// What blocks of a product do beside the multiplications.
+struct BlockOptions {
+  bool fresh = false; // C begins with zeros
+  /// Fetches the elements of A that later blocks read: the rows of the blocks after the next, or, where the
+  /// rows of A are adjacent in memory, the elements that are `depth` further along k.
+  enum { Nothing, Rows, Depth } ahead = Nothing;
+};
+
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
@@ -208,14 +216,14 @@ private:
                        Value depth);
   void chainBlocks(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
                    std::array<Value, 2> range, Value rows, Value columns, Value depth,
-                   bool fresh = false); // `fresh`: C begins with zeros
-  void prefetch(const Factor &, Value index);
+                   BlockOptions options = {});
+  void prefetch(const Factor &, Value index, int32_t locality = 3);
   Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
 
   // Strided.cpp
   LogicalResult lowerStrided(tile::MmaOp);
-  mlir::func::FuncOp stridedFunction(const Factor &a, const Factor &b, const Place &c, bool fresh);
+  mlir::func::FuncOp stridedFunction(const Factor &a, const Factor &b, const Place &c, BlockOptions);
 
   // LaneVectors.cpp
   class LaneVectors;

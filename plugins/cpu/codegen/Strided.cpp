@@ -36,10 +36,13 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
     return factor;
   };
   std::optional<Factor> a;
+  BlockOptions options{fresh};
   if (Operation *from = op.getA().getDefiningOp(); from && deferred_.erase(from)) {
     a = readInPlace(op.getA());
     if (a && isPaired && (a->cast || !a->element.isBF16())) a.reset(); // the function reads bf16
     if (!a && failed(lowerOp(from))) return failure();
+    // Few columns use what comes from memory few times, and each block reads other rows of it.
+    if (a) options.ahead = op.getTransA() ? BlockOptions::Depth : BlockOptions::Rows;
   }
   if (!a) a = inScratch(op.getA());
   Factor b = inScratch(op.getB());
@@ -72,7 +75,7 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   Vec<Value> arguments = {a->data, a->rowStride, a->columnStride, b.data, b.rowStride,
                           c.data,  rows,         columns,         depth};
   if (!isPaired) {
-    func::CallOp::create(b_, stridedFunction(*a, b, c, fresh), arguments);
+    func::CallOp::create(b_, stridedFunction(*a, b, c, options), arguments);
     return success();
   }
   // The archive of products has it: products/bodies/NarrowTile.cpp.
@@ -81,13 +84,14 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   return success();
 }
 
-func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, const Place &c, bool fresh) {
+func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, const Place &c,
+                                             BlockOptions options) {
   auto emit = [&](const Factor &x, const Factor &y, const Place &sum, Value rows, Value columns,
                   Value depth) {
     const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
     const int64_t most = (c.shape[1] + lanes - 1) / lanes;
     auto blocks = [&](int64_t vectors, Value from, Value end) {
-      chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth, fresh);
+      chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth, options);
     };
     Value from = constant(0);
     if (most >= kMostVectors) {
@@ -106,7 +110,9 @@ func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, c
       b_.setInsertionPointToStart(&choice.getElseRegion().front());
     }
   };
-  return productFunction("strided", fresh ? ".fresh" : "", a, b, c, emit);
+  std::string suffix = options.fresh ? ".fresh" : "";
+  if (options.ahead) suffix += options.ahead == BlockOptions::Rows ? ".rows" : ".depth";
+  return productFunction("strided", suffix.c_str(), a, b, c, emit);
 }
 
 } // namespace tessera::cpu

@@ -1,9 +1,10 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics{pairs-of-bf16},tile-plan-memory),cpu-lower-tile)' | FileCheck %s
 
 // The left operand stays in its tensor: the product gets its address and both strides, exchanged for a transpose.
-// CHECK: func.func private @[[F:mma.strided.f32.f32.48.fresh]](
-// 8 rows by 3 vectors, then by 2 and by 1 for fewer columns.
+// CHECK: func.func private @[[F:mma.strided.f32.f32.48.fresh.depth]](
+// Its columns are fetched ahead, into the second cache. 8 rows by 3 vectors, then by 2 and by 1 for fewer columns.
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+// CHECK: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // CHECK-COUNT-24: math.fma
 // CHECK-NOT: math.fma
 // CHECK: scf.yield

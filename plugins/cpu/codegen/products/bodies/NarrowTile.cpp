@@ -24,26 +24,31 @@ struct Strided {
 };
 
 /// Packs [rows, steps] of A: adjacent along k as rows of words, else as words of all rows, `kGroupRows`
-/// apart.
+/// apart. Fetches what the next group, or the next product, packs: A comes from far away where few columns
+/// are multiplied.
 Kind::Left pack(Strided a, int64_t rows, int64_t steps, T *to) {
   Kind::Left packer;
   const int64_t words = ceilDiv(steps, 2);
   if (a.columnStride == 1) {
     // The last vector of a row may pass its end: the next row is stored after it.
     for (int64_t r = 0; r < rows; ++r)
-      for (int64_t w = 0; w < words; w += kLanes<T>)
-        store(to + r * words + w,
-              packer.along(loadFirst<Kind::Line>(a.data + r * a.rowStride + 2 * w, steps - 2 * w)));
+      for (int64_t w = 0; w < words; w += kLanes<T>) {
+        const In *from = a.data + r * a.rowStride + 2 * w;
+        __builtin_prefetch(from + rows * a.rowStride);
+        store(to + r * words + w, packer.along(loadFirst<Kind::Line>(from, steps - 2 * w)));
+      }
     return packer;
   }
   for (int64_t w = 0; w < words; ++w, a.data += 2 * a.columnStride, to += kGroupRows) {
     Kind::Line lines[2] = {};
-    for (int64_t i = 0; i < least(2, steps - 2 * w); ++i)
+    for (int64_t i = 0; i < least(2, steps - 2 * w); ++i) {
+      __builtin_prefetch(a.data + (steps + i) * a.columnStride);
       if (a.rowStride == 1)
         lines[i] = loadFirst<Kind::Line>(a.data + i * a.columnStride, rows);
       else
         for (int64_t r = 0; r < rows; ++r)
           lines[i][r] = a.data[r * a.rowStride + i * a.columnStride];
+    }
     Vector<T> packed[2];
     packer.weave(lines, packed);
     store(to, packed[0]), store(to + kLanes<T>, packed[1]);
