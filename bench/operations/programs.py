@@ -1,9 +1,10 @@
 """Whole graph functions as others write them, each beside the NumPy that it replaces: cells, losses, transforms (pictures.py: filters;
-sciences.py: signals, graphs, finance)."""
+sciences.py: signals, graphs, finance; tutorials.py: what tutorials begin with)."""
 import numpy as np
 from pictures import images
 from sciences import sciences
 from selections import selections
+from tutorials import tutorials
 
 ROWS = [{"M": m, "N": n} for m, n in ((9, 70), (1000, 768), (100003, 17))]
 
@@ -280,3 +281,4 @@ def programs():
     yield from methods()
     yield from sciences()
     yield from selections()
+    yield from tutorials()

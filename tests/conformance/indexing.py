@@ -264,6 +264,8 @@ def subscripts():
         if name == "tuple-of-tensors":
             make = lambda name, shape, run, rng: None if name == "x" else rng.integers(-1, 1, shape)
         yield subscript(name, x | params, text, sizes, make)
+    for name, text in (("list-reversed", "x[:, [-1, -2]]"), ("list-steps", "x[..., [4, 2, 0]]"), ("list-range-and-number", "x[0, :, [1, 2]]"), ("list-ranges", "x[:, [0, 1], [1, 0]]")):
+        yield subscript(name, x, text, [s for s in sizes if s["M"] >= 2 and s["N"] >= 5], by())
     for index in ("i8", "i16", "u8", "u16", "u32", "i64"):
         low = 0 if index[0] == "u" else 1
         yield subscript(f"index/{index}", x | {"i": (("I",), index)}, "x[:, i]", sizes,

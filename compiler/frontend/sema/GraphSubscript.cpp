@@ -1,8 +1,8 @@
 // Subscripts in graph functions, x[a:b, ::-1, i, None, ids], which select as NumPy's do: slices and integers
 // give a box of the tensor, tensors of integers a gather.
-#include "compiler/frontend/sema/ElabGraph.h"
 #include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/NeverNegative.h"
+#include "compiler/frontend/sema/SubscriptEntry.h"
 #include <algorithm>
 #include <span>
 
@@ -12,21 +12,6 @@ namespace {
 
 bool isLeading(const ast::Expr &x) { return x.kind == ast::Expr::Name && x.text == names::kLeading; }
 
-/// What one entry of a subscript selects along a dim of the tensor, or an axis that it inserts. A `...` is a
-/// slice of each dim that is not indexed. Where no dim is left it is NoDims, which still separates indices.
-struct Entry {
-  enum Kind : uint8_t { NewAxis, Slice, Number, Indices, NoDims };
-  Kind kind;
-  Range loc;
-  DimExpr extent = DimExpr(1); // of a NewAxis, Slice or Number
-  DimExpr start = DimExpr(0);  // of a Slice or Number
-  int64_t step = 1;            // of a Slice
-  Value indices = {};          // of Indices: i64, counted from the beginning of the dim
-  bool makesAxis() const { return kind == NewAxis || kind == Slice; }
-  bool hasDim() const { return kind != NewAxis && kind != NoDims; }
-  bool isIndex() const { return kind == Number || kind == Indices; }
-};
-
 class Subscript {
 public:
   Subscript(Elaborator &ctx, Value x, const ast::Expr &e)
@@ -34,6 +19,11 @@ public:
 
   Value value() {
     if (!read()) return Value::error();
+    // A list at equal distances that is not paired with other indices is a slice, which is read where it is
+    // used.
+    if (std::ranges::count_if(entries_, &Entry::isIndex) == 1)
+      for (Entry &entry : entries_)
+        if (entry.isRange) entry.kind = Entry::Slice;
     const bool gathers =
         std::ranges::any_of(entries_, [](const Entry &e) { return e.kind == Entry::Indices; });
     return gathers ? gathered() : boxed();
@@ -188,20 +178,30 @@ private:
     const Value position = ctx_.graphPosition({DimExpr(static_cast<int64_t>(list.size()))}, 0, loc);
     if (position.isError()) return false;
     Value indices = ctx_.cast(position, DType::I64, loc);
+    Entry range{Entry::Indices, loc, DimExpr(static_cast<int64_t>(list.size()))};
+    range.isRange = !list.empty();
     for (size_t i = list.size(); i-- > 0;) {
       Value index;
       if (isComputed(list[i])) {
         index = fromBeginning(std::move(list[i]), loc);
+        range.isRange = false;
       } else {
         const std::optional<DimExpr> at = known(list[i], loc);
         if (!at) return false;
         index = ctx_.cast(ctx_.graphExtent(*at), DType::I64, loc);
+        const std::optional<DimExpr> distance = subtract(range.start, *at);
+        const int64_t step = distance ? distance->constant().value_or(0) : 0;
+        if (i + 2 == list.size()) range.step = step;
+        if (i + 1 < list.size() && (step == 0 || step != range.step)) range.isRange = false;
+        range.start = *at;
       }
       Value isHere = ctx_.binary(Op::Eq, position, Value::integer(static_cast<int64_t>(i)), loc);
       if (index.isError() || isHere.isError()) return false;
       indices = ctx_.graphSelect(std::move(isHere), std::move(index), std::move(indices), loc);
     }
-    return addIndices(std::move(indices), loc);
+    range.indices = std::move(indices);
+    entries_.push_back(std::move(range));
+    return true;
   }
 
   static constexpr size_t kLongestList = 64;
