@@ -162,7 +162,10 @@ private:
       llvm::function_ref<Vec<Value>(Indices at, llvm::ArrayRef<int64_t> widths, const Line &)>;
   /// Computes the results of a reduction. `reduce` returns the results at `at`: one vector for each of
   /// `widths`, or, when `widths` is empty, the result of one line along the last axis.
-  void reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &, LineResults reduce);
+  /// `reduceRows` returns the results of kRowsTogether rows along the last axis; null: each row by itself.
+  using RowResults = llvm::function_ref<Value(Indices at, const Line &)>;
+  void reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &, LineResults reduce,
+                   RowResults reduceRows = {});
 
   // Transpose.cpp
   LogicalResult lowerTranspose(tile::TransposeOp) override;

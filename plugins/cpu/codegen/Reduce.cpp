@@ -10,6 +10,13 @@
 using namespace mlir;
 
 namespace tessera::cpu {
+namespace {
+
+/// Short rows whose minima or maxima are folded together: each step combines halves of two vectors. A step of
+/// these is three instructions. Rows of more vectors spend little of their time in folds.
+constexpr int64_t kRowsTogether = 4, kShortRow = 4;
+
+} // namespace
 
 Value KernelLowering::foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine) {
   int64_t n = cast<VectorType>(vector.getType()).getDimSize(0);
@@ -165,7 +172,7 @@ SmallVector<Value> KernelLowering::alongChains(int64_t from, int64_t to, int64_t
 }
 
 void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_t lanes, const Part &part,
-                                 LineResults reduce) {
+                                 LineResults reduce, RowResults reduceRows) {
   auto shape = tile::tileType(input).getShape();
   Vec<int64_t> kept(shape);
   kept.erase(kept.begin() + axis);
@@ -190,6 +197,10 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
   Place to = place(result);
   Vec<Value> ends = observedEnds(result, result.getDefiningOp());
   if (axis + 1 == static_cast<int64_t>(shape.size())) {
+    if (reduceRows && kept.back() % kRowsTogether == 0)
+      return nest(
+          kept, kRowsTogether,
+          [&](Indices at, int64_t width) { storePlace(to, reduceRows(at, lineAt(at, width)), at); }, ends);
     auto row = [&](Indices at, int64_t) {
       storePlace(to, splat(reduce(at, {}, lineAt(at, 1)).front(), 1), at);
     };
@@ -320,10 +331,32 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     }
     return finished(result, line);
   };
-  reduceLines(input, op.getResult(), axis, lanes, partOf(input, kind, isUnsigned),
-              [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
-                return widths.empty() ? Vec<Value>{row(at, line)} : columns(at, widths, line);
-              });
+  auto rows = [&](Indices at, const Line &line) {
+    auto step = [&](Value k, ValueRange sums, Mode mode) {
+      Vec<Value> next, index(at);
+      for (auto [r, sum] : llvm::enumerate(sums)) {
+        index.back() = b_.createOrFold<arith::AddIOp>(at.back(), constant(static_cast<int64_t>(r)));
+        next.push_back(fold(sum, evaluate(input, elementAt(index, axis, k, 0), rowLanes, mode)));
+      }
+      return next;
+    };
+    Vec<Value> sums(kRowsTogether, start(rowLanes));
+    sums = alongLine(0, n, rowLanes, line, sums, step);
+    return finished(foldTogether(sums, fold)[0], line);
+  };
+  // A row of one chain, whose lanes are folded once. Sums, of one instruction a step, gain nothing.
+  const bool isExtreme = kind == tile::ReduceKind::Max || kind == tile::ReduceKind::Min;
+  const bool isOneChain =
+      llvm::all_of(chainCounts, [&](int64_t ways) { return ways == 1 || n / (ways * rowLanes) < 2; });
+  const bool isShortRow = isa<FloatType>(target::registerElement(element)) && isExtreme && alongLast &&
+                          inParts && isOneChain && rowLanes >= kRowsTogether && n % rowLanes == 0 &&
+                          n <= kShortRow * rowLanes;
+  reduceLines(
+      input, op.getResult(), axis, lanes, partOf(input, kind, isUnsigned),
+      [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+        return widths.empty() ? Vec<Value>{row(at, line)} : columns(at, widths, line);
+      },
+      isShortRow ? RowResults(rows) : RowResults());
   return success();
 }
 
