@@ -69,6 +69,14 @@ auto KernelLowering::partOf(Value input, tile::ReduceKind kind, bool isUnsigned)
   if (!tile::isTile(input) || tile::inMemory(input)) return part;
   Operation *op = input.getDefiningOp();
   auto type = tile::tileType(input);
+  // A mask of narrow floats that are widened is one of what they become.
+  if (auto cast = dyn_cast<tile::CastOp>(op); cast && isa<FloatType>(type.getElementType())) {
+    auto mask = cast.getInput().getDefiningOp<tile::MaskOp>();
+    const bool isWidened = mask && !tile::inMemory(mask) &&
+                           isa<FloatType>(tile::tileType(mask).getElementType()) &&
+                           tile::tileType(mask).getElementTypeBitWidth() < type.getElementTypeBitWidth();
+    if (isWidened) op = mask, type = tile::tileType(mask);
+  }
   auto isNeutral = [&](Value fill) {
     auto f = dyn_cast<FloatType>(type.getElementType());
     if (f && kind != tile::ReduceKind::Sum && !APFloat::getInf(f.getFloatSemantics()).isInfinity())
@@ -80,7 +88,9 @@ auto KernelLowering::partOf(Value input, tile::ReduceKind kind, bool isUnsigned)
   if (auto mask = dyn_cast<tile::MaskOp>(op); mask && isNeutral(mask.getFill())) {
     part.ends = constants(type.getShape());
     cutEnds(part.ends, mask.getUpper());
-  } else if (kind == tile::ReduceKind::Sum) { // what is past the edge reads as 0
+  } else if (kind == tile::ReduceKind::Sum ||
+             (kind == tile::ReduceKind::Max && isUnsigned && !isa<FloatType>(type.getElementType()))) {
+    // What is past the edge reads as 0, which is neutral, and has no mask.
     auto cast = dyn_cast<tile::CastOp>(op);
     if (cast && !tile::inMemory(cast.getInput())) op = cast.getInput().getDefiningOp();
     if (auto read = dyn_cast<tile::LoadOp>(op); read && !read.getInBounds())
