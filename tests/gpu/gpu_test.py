@@ -231,25 +231,28 @@ def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                     else:
                         self.assertFalse({"ex2.approx.ftz.f32", "tanh.approx.f32", "v_exp_f32", "v_log_f32", "native_exp2", "native_recip"} & {*found}, found)
 
-    def test_sums_that_are_added_to_bf16_are_not_spilled(self):
-        source = self.folder / "add.py"
-        source.write_text("""import tessera as ts
+    def test_large_tiles_are_not_spilled(self):
+        """Sums of 128 x 256 that are added to bf16, and that are stored as bf16 beside sums of their squares."""
+        source, asm = self.folder / "large.py", self.folder / "large.s"
+        for more, stores in (("", ("C[m:m+128, n:n+256] = ts.tile.cast(C[m:m+128, n:n+256] + acc, ts.bf16)",)),
+                             (', S: ts.Tensor["M", ts.f32]', ("S[m:m+128] = ts.tile.row_sum(acc * acc)",
+                                                              "C[m:m+128, n:n+256] = ts.tile.cast(acc, ts.bf16)"))):
+            with self.subTest(stores=stores):
+                source.write_text(f"""import tessera as ts
 
 @ts.kernel
-def add(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Tensor["M", "N", ts.bf16]):
+def large(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], C: ts.Tensor["M", "N", ts.bf16]{more}):
     for m in ts.tile.parallel(0, M, 128):
         for n in ts.tile.parallel(0, N, 256):
             acc = ts.tile.zeros((128, 256), ts.f32)
             for k in ts.tile.range(0, K, 64):
                 acc = ts.tile.mma(A[m:m+128, k:k+64], B[k:k+64, n:n+256], acc)
-            C[m:m+128, n:n+256] = ts.tile.cast(C[m:m+128, n:n+256] + acc, ts.bf16)
-""")
-        asm = self.folder / "add.s"
-        self.run_tool(TSR, "compile", source, "--target", "ptx:sm_90a", "--emit", "asm", "-o", asm)
-        if ptxas := tool("ptxas", "NVIDIA's CUDA toolkit"):
-            report = self.run_tool(ptxas, "-v", "-arch=sm_90a", "-o", self.folder / "cubin", asm)
-            self.assertEqual(re.findall(r"(\d+) bytes spill stores", report), ["0", "0"])
-            self.assertNotRegex(report, r"C75\d\d")
+""" + "".join(f"            {store}\n" for store in stores))
+                self.run_tool(TSR, "compile", source, "--target", "ptx:sm_90a", "--emit", "asm", "-o", asm)
+                if ptxas := tool("ptxas", "NVIDIA's CUDA toolkit"):
+                    report = self.run_tool(ptxas, "-v", "-arch=sm_90a", "-o", self.folder / "cubin", asm)
+                    self.assertEqual(re.findall(r"(\d+) bytes spill stores", report), ["0", "0"])
+                    self.assertNotRegex(report, r"C75\d\d")
 
     def test_blocks_of_a_persistent_grid_have_a_workspace_each(self):
         """Six programs on four blocks, each of which transposes a tile that does not fit into shared memory."""

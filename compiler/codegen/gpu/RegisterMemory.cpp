@@ -110,6 +110,17 @@ bool KernelLowering::isDeferred(Operation *op) {
            store.getValue() == op->getResult(0) &&
            tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
   }
+  // What a reduction combines, and the elements that are masked for it.
+  auto isOfReduction = [&](Operation *input, Operation *reduce) {
+    return isa<tile::ReduceOp>(reduce) && reduce == input->getNextNode() && tile::isElementwise(input) &&
+           tile::layoutOf(input->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks;
+  };
+  if (isOfReduction(op, user)) return true;
+  if (isa<tile::MaskOp>(user) && user == op->getNextNode() && user->hasOneUse() &&
+      isOfReduction(user, *user->user_begin()) &&
+      tile::layoutOf(user->getResult(0)) == tile::layoutOf(op->getResult(0)) && tile::isElementwise(op) &&
+      !hasDeferred())
+    return true;
   // What a store converts is computed with it.
   if (auto cast = dyn_cast<tile::CastOp>(user);
       cast && tile::isElementwise(op) && !isa<tile::MaskOp, tile::CastOp>(op))

@@ -17,13 +17,28 @@ LogicalResult KernelLowering::reduceInRegisters(tile::ReduceOp op) {
   const layout::RegisterNumbers numbers(to);
   const bool isUnsigned = op.getIsUnsigned() || type.getElementType().isInteger(1);
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), isUnsigned, x, y); };
-  Vec<Value> elements = elementsOf(op.getInput()), sums(to.registers());
-  for (int64_t r = 0; r < from.registers(); ++r) {
-    std::vector<int64_t> at = from.at(r, 0, 0);
-    at.erase(at.begin() + int64_t(axis));
-    Value &sum = sums[numbers.at(at)];
-    sum = sum ? fold(sum, elements[r]) : elements[r];
-  }
+  // The operation whose results are combined as they are computed; null: they are there already.
+  Operation *computed = op.getInput().getDefiningOp();
+  if (!computed || !isDeferred(computed)) computed = nullptr;
+  const Vec<Value> elements = computed ? Vec<Value>() : elementsOf(op.getInput()),
+                   thread = computed ? threadIndex(from) : Vec<Value>();
+  auto combined = [&](Mode mode) {
+    Vec<Value> sums(to.registers());
+    mode_ = mode;
+    for (register_ = 0; register_ < from.registers(); ++register_) {
+      std::vector<int64_t> at = from.at(register_, 0, 0);
+      at.erase(at.begin() + int64_t(axis));
+      if (computed) at_ = registerIndex(from, thread, register_);
+      Value element = computed ? evaluateElementwise(computed, at_, 0, mode) : elements[size_t(register_)];
+      Value &sum = sums[numbers.at(at)];
+      sum = sum ? fold(sum, element) : element;
+    }
+    return sums;
+  };
+  Value condition =
+      computed ? both(insideCondition(computed), beginDeferredLoads(computed->getOperands())) : Value();
+  Vec<Value> sums = choose(condition, [&] { return combined({true}); }, [&] { return combined({false}); });
+  deferred_.clear();
   for (auto [i, image] : llvm::enumerate(from.lane)) {
     if (!moves(image)) continue;
     if (to.lane[i]) return notImplemented(op); // the lanes of a result would hold different rows
