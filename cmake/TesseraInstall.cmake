@@ -25,7 +25,7 @@ install(DIRECTORY sdk/include/tessera TYPE INCLUDE)
 install(DIRECTORY tests/fakes/tessera TYPE INCLUDE)
 install(DIRECTORY samples DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera
         PATTERN __pycache__ EXCLUDE PATTERN samples/CMakeLists.txt EXCLUDE PATTERN check.py EXCLUDE PATTERN loop.c EXCLUDE
-        PATTERN samples/aot_c/test.sh EXCLUDE) # of this tree alone
+        PATTERN test.sh EXCLUDE) # of this tree alone
 install(FILES LICENSE README.md TYPE DOC)
 install(DIRECTORY docs TYPE DOC)
 foreach(page IN ITEMS core/tessera.7 core/plugin/tessera-probe.8 tools/tsr-opt/tsr-opt.1)
