@@ -25,6 +25,20 @@ uint64_t declaredShared(const std::string &text, const std::string &body, bool &
   return sum;
 }
 
+/// Returns what is outside of functions. std::regex recurses for each character of a body, as far as the
+/// stack goes.
+std::string withoutBodies(const std::string &text) {
+  std::string out;
+  size_t from = 0;
+  for (size_t body; (body = text.find("\n{", from)) != text.npos;) {
+    out.append(text, from, body - from);
+    const size_t end = text.find("\n}", body);
+    if (end == text.npos) return out;
+    from = end + 2;
+  }
+  return out.append(text, from);
+}
+
 } // namespace
 
 bool readPtx(std::string_view view, PtxModule &out, std::string &why) {
@@ -40,7 +54,7 @@ bool readPtx(std::string_view view, PtxModule &out, std::string &why) {
       R"(\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+(\.ptr\b[^,\n]*?)?([\w$]+)(?:\[(\d+)\])?\s*(?:,|$))");
   static const std::regex threads(R"(\.reqntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?)");
   static const std::regex cluster(R"(\.reqnctapercluster\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?)");
-  std::string outside = std::regex_replace(text, std::regex(R"(\n\{[\s\S]*?\n\})"), "\n{}");
+  const std::string outside = withoutBodies(text);
   for (std::sregex_iterator it(text.begin(), text.end(), entry), end; it != end; ++it) {
     OwnKernel kernel;
     kernel.name = (*it)[1];

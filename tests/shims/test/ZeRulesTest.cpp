@@ -222,6 +222,14 @@ TEST_F(ZeRules, ModulesAreBuiltToRoundCorrectly) {
   unload(load("tsr_kernel_axpy", "-ze-opt-large-register-file"));
   broke("rounding");
 }
+TEST_F(ZeRules, KernelsThatSpillGetTheLargeRegisterFile) {
+  shim.configure("devices=2 spills=512");
+  Handle axpy = load("tsr_kernel_axpy");
+  EXPECT_EQ(launch(axpy, block, block), 0);
+  synchronize();
+  broke("spills");
+  unload(axpy);
+}
 TEST_F(ZeRules, LogsAreDestroyed) {
   Handle log = nullptr, none = nullptr;
   const ModuleDescription description{{type::kModule, nullptr}, 0, 4, "nope", "", nullptr};

@@ -193,6 +193,8 @@ EXPORT zeCommandListAppendLaunchKernel(void *handle, void *kernelHandle, const u
     return machine().breach("wrong-context",
                             std::string(call.name) + ": a kernel of another device or context"),
            kInvalidHandle;
+  if (machine().options.spills && !static_cast<const ZeModule &>(*kernel->function.module).isLarge)
+    machine().breach("spills", "kernel " + own.name + " spills, and not with the large register file");
   kernel->setBy = {};
   std::vector<unsigned char> parameters(own.parameterBytes);
   std::vector<void *> used;
