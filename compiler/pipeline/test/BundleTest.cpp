@@ -135,6 +135,34 @@ TEST(CompiledBundle, IsTheSameEveryTime) {
   EXPECT_EQ(first, second);
 }
 
+/// A bundle of one product holds the product's body and micro-kernels, of any dtype, layout and batch.
+TEST(CompiledBundle, OfOneProductIsSmall) {
+  constexpr size_t kMostBytes = size_t{64} << 10;
+  for (const char *target : {"cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:znver4"}) // with dots of bf16 and of i8
+    for (const char *dtype : {"f32", "f64", "f16", "bf16", "i8"})
+      for (int form = 0; form < 8; ++form) {
+        const bool transA = form & 1, transB = form & 2, isBatch = form & 4;
+        auto tensor = [&](std::string dims) {
+          return "ts.Tensor[" + (isBatch ? "'B0', 'B1', " + dims : dims) + ", ts." + dtype + "]";
+        };
+        const std::string source =
+            "import tessera as ts\n@ts.jit\ndef product(a: " + tensor(transA ? "'K', 'M'" : "'M', 'K'") +
+            ", b: " + tensor(transB ? "'N', 'K'" : "'K', 'N'") +
+            "):\n    return ts.matmul(a, b, trans_a=" + (transA ? "True" : "False") +
+            ", trans_b=" + (transB ? "True" : "False") + ")\n";
+        CompileOptions options;
+        options.targets = {target};
+        std::string bytes;
+        std::vector<Diagnostic> diags;
+        ASSERT_EQ(tesseraCompilerService(TESSERA_BUILD_ID)->compile(source, options, bytes, diags),
+                  CompileStatus::Ok)
+            << (diags.empty() ? "" : render(diags[0], false));
+        // More than code without a body: the product was not compiled to something else.
+        EXPECT_GT(bytes.size(), kMostBytes / 8) << target << "\n" << source;
+        EXPECT_LE(bytes.size(), kMostBytes) << target << "\n" << source;
+      }
+}
+
 TEST(CompiledBundle, BadIrIsRefused) {
   CompilerService &service = *tesseraCompilerService(TESSERA_BUILD_ID);
   CompileOptions options;

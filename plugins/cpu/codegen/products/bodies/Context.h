@@ -38,21 +38,16 @@ public:
     results = reinterpret_cast<T *>(scratch + kPanelBytes + kRowsOfABytes);
   }
 
-  /// Splits a range of programs into runs, and calls each(run) with the operands of its batch index.
+  /// Splits a range of programs into runs, and calls each(run) with the operands of its batch index. A body
+  /// has many such calls, which share one loop: a copy in each would be a tenth of the body.
   template <class Each> void forRuns(int64_t begin, int64_t end, Each each) {
-    const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
-    if (rowBlocks * columnBlocks == 1) return forProducts(begin, end, each);
-    while (begin < end) {
-      const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
-      Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
-      const int64_t whole =
-          rowBlock == 0 ? least((end - begin) / rowBlocks, columnBlocks - run.columnBlock) : 0;
-      run.rowBlocks = whole > 0 ? rowBlocks : least(end - begin, rowBlocks - rowBlock);
-      run.columnBlocks = most(1, whole);
-      enter(run.batch);
-      each(run);
-      begin += run.rowBlocks * run.columnBlocks;
-    }
+    splitIntoRuns(begin, end, [](void *each, const Run &run) { (*static_cast<Each *>(each))(run); }, &each);
+  }
+
+  /// The same for products so tiny that a call for each would take a tenth of the time.
+  template <class Each> void forTinyRuns(int64_t begin, int64_t end, Each each) {
+    if (p.rows <= p.blockRows && p.columns <= p.blockColumns) return forProducts(begin, end, each);
+    forRuns(begin, end, each);
   }
 
   /// Calls rows(r0, r1, c0, c1, c, strideC) for each block of columns of the run. The result of row r0 is at
@@ -88,6 +83,25 @@ public:
   T *panel, *rowsOfA, *results; // in scratch
 
 private:
+  using Call = void (*)(void *each, const Run &run);
+  [[gnu::noinline]] void splitIntoRuns(int64_t begin, int64_t end, Call call, void *each) {
+    const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
+    if (rowBlocks * columnBlocks == 1)
+      return forProducts(begin, end, [&](const Run &run) { call(each, run); });
+    while (begin < end) {
+      const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
+      Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
+      const int64_t whole =
+          rowBlock == 0 ? least((end - begin) / rowBlocks, columnBlocks - run.columnBlock) : 0;
+      run.rowBlocks = whole > 0 ? rowBlocks : least(end - begin, rowBlocks - rowBlock);
+      run.columnBlocks = most(1, whole);
+      enter(run.batch);
+      call(each, run);
+      begin += run.rowBlocks * run.columnBlocks;
+    }
+  }
+
+  /// Called at two places, once per run or less often.
   [[gnu::noinline]] void enter(int64_t batch) {
     batch_ = batch;
     a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
@@ -122,7 +136,7 @@ private:
     }
   }
 
-  /// Goes on to the next batch index, without a division. A call is rare, and each body has many.
+  /// Goes on to the next batch index, without a division. A call is rare.
   [[gnu::noinline]] void next() {
     ++batch_;
     for (int64_t axis = p.batchAxes; axis-- > 0;) {

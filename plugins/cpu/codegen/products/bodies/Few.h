@@ -167,6 +167,9 @@ template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTh
   static constexpr int64_t kMostCopied = __is_same(T, int32_t) ? 0 : kLanes<T> / 2, kRowsWorthCopying = 64;
   static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
   static constexpr int64_t kCopyBytes = kPanelBytes + kRowsOfABytes;
+  /// B is one column without gaps. It is the few, whatever the number of rows, so that no others are
+  /// compiled.
+  static constexpr bool kIsLine = !TransposedB && kMostCopied == 0;
 
 public:
   static constexpr int64_t kAtOnce = 4; // of the few, whose sums are in registers
@@ -197,7 +200,7 @@ public:
         T *to = x_.c ? x_.c + r0 * p.strideC + c0 : x_.results;
         const int64_t stride = x_.c ? p.strideC : p.blockColumns;
         const In *a = x_.a + r0 * p.strideA, *b = columnsOfB + c0 * strideOfColumns_;
-        if (Terms::isFew(p.rows, p.depth))
+        if (!kIsLine && Terms::isFew(p.rows, p.depth))
           block(Side{a, p.strideA, rows, stride}, Side{b, strideOfColumns_, columns, 1}, to);
         else
           block(Side{b, strideOfColumns_, columns, 1}, Side{a, p.strideA, rows, stride}, to);
@@ -233,13 +236,16 @@ private:
       }
     };
     auto all = [&]<int Few>() {
-      chunk.template operator()<Few, Few == 1 ? 8 : 4>();
+      if constexpr (Few == 1) chunk.template operator()<Few, 8>();
+      chunk.template operator()<Few, 4>();
+      if constexpr (kIsLine) chunk.template operator()<Few, 3>(), chunk.template operator()<Few, 2>();
       chunk.template operator()<Few, 1>();
     };
     auto allTwice = [&]<int Rest>() {
       twice.template operator()<Rest, 4>();
       twice.template operator()<Rest, 1>();
     };
+    if constexpr (kIsLine) return all.template operator()<1>();
     switch (few.count) {
     case 1:
       return all.template operator()<1>();
@@ -260,7 +266,9 @@ private:
     }
   }
 
-  template <int Few, int Many> void dots(const Side &few, const Side &many, int64_t j, T *to) {
+  /// Not inlined: `block` calls most of these several times, which doubled its size.
+  template <int Few, int Many>
+  [[gnu::noinline]] void dots(const Side &few, const Side &many, int64_t j, T *to) {
     constexpr int lanes = kLanes<T>;
     constexpr bool hasExcess =
         requires(typename Terms::Line line, Vector<T> sum) { Terms::excess(line, sum); };

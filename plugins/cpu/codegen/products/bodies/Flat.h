@@ -57,9 +57,10 @@ private:
   }
 
   template <int Vectors> void walk(int64_t begin, int64_t end) {
-    x_.forRuns(begin, end, [&](const Run &run) {
-      const int64_t r = run.rowBlock * p_.blockRows;
-      groups<Vectors>(r, least(p_.rows, r + run.rowBlocks * p_.blockRows));
+    // A copy, which the loop over products keeps in registers: no other function gets its address.
+    x_.forTinyRuns(begin, end, [flat = *this](const Run &run) {
+      const int64_t r = run.rowBlock * flat.p_.blockRows;
+      flat.template groups<Vectors>(r, least(flat.p_.rows, r + run.rowBlocks * flat.p_.blockRows));
     });
   }
 
