@@ -8,8 +8,39 @@ namespace tessera {
 
 #if defined(__x86_64__)
 
+namespace {
+struct Model {
+  char vendor[13] = {};
+  unsigned family = 0, number = 0;
+};
+
+/// Returns false if the processor does not tell.
+bool readModel(Model &out) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(0, &a, &b, &c, &d)) return false;
+  std::memcpy(out.vendor, &b, 4);
+  std::memcpy(out.vendor + 4, &d, 4);
+  std::memcpy(out.vendor + 8, &c, 4);
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return false;
+  const unsigned base = a >> 8 & 0xf; // the fields beside it extend only some families
+  out.family = base == 15 ? base + (a >> 20 & 0xff) : base;
+  out.number = (a >> 4 & 0xf) | (base == 6 || base == 15 ? a >> 12 & 0xf0 : 0);
+  return true;
+}
+
+/// libgcc before 13, which __builtin_cpu_is may ask, takes Zen 4 for Zen 3. The models are those of LLVM.
+bool isZen4() {
+  Model model;
+  if (!readModel(model) || std::strcmp(model.vendor, "AuthenticAMD") != 0 || model.family != 25) return false;
+  const unsigned sixteens = model.number / 16;
+  return sixteens == 1 || sixteens == 6 || sixteens == 7 || sixteens == 10;
+}
+} // namespace
+
 std::string_view hostCpuName() {
   __builtin_cpu_init();
+  static const bool zen4 = isZen4(); // a virtual machine is left for each question
+  if (zen4) return "znver4";
 #define TESSERA_CPU_NAME(NAME)                                                                               \
   if (__builtin_cpu_is(NAME)) return NAME;
 #include "sdk/schema/cpu_names.def"
@@ -19,17 +50,9 @@ std::string_view hostCpuName() {
 
 std::string hostCpuModel() {
   if (std::string_view name = hostCpuName(); !name.empty()) return std::string(name);
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(0, &a, &b, &c, &d)) return "";
-  char vendor[13] = {};
-  std::memcpy(vendor, &b, 4);
-  std::memcpy(vendor + 4, &d, 4);
-  std::memcpy(vendor + 8, &c, 4);
-  if (!__get_cpuid(1, &a, &b, &c, &d)) return "";
-  const unsigned base = a >> 8 & 0xf; // the fields beside it extend only some families
-  const unsigned family = base == 15 ? base + (a >> 20 & 0xff) : base;
-  const unsigned model = (a >> 4 & 0xf) | (base == 6 || base == 15 ? a >> 12 & 0xf0 : 0);
-  return vendor + ("-" + std::to_string(family)) + "-" + std::to_string(model);
+  Model model;
+  if (!readModel(model)) return "";
+  return model.vendor + ("-" + std::to_string(model.family)) + "-" + std::to_string(model.number);
 }
 
 namespace {

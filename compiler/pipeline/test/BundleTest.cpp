@@ -3,6 +3,7 @@
 #include "core/bundle/Bundle.h"
 #include "core/service/BuildId.h"
 #include "core/service/CompilerService.h"
+#include "core/support/HostCpu.h"
 #include "plugins/cpu/runtime/SharedObject.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,6 +73,12 @@ TEST(CompiledBundle, HoldsOneImagePerTarget) {
   EXPECT_THAT(bundle.images[0].features, testing::Not(testing::Contains("avx")));
   EXPECT_THAT(bundle.images[1].features, testing::Contains("avx2"));
   EXPECT_THAT(bundle.images[2].features, testing::Contains("avx512vl"));
+}
+
+/// The runtime recognises processors without LLVM. Only an image of exactly its name is preferred.
+TEST(CompiledBundle, NamesTheProcessorAsTheLoaderDoes) {
+  if (hostCpuName().empty()) GTEST_SKIP() << "this processor is not among the known ones";
+  EXPECT_THAT(targets(compile({})), ElementsAre(hostCpuTarget()));
 }
 
 TEST(CompiledBundle, KeepsIrThatCompilesAgain) {
