@@ -1,5 +1,6 @@
 #include "bench/Machine.h"
 #include "bench/Timing.h"
+#include "core/support/HostCpu.h"
 #include <algorithm>
 #include <barrier>
 #include <cstddef>
@@ -155,7 +156,16 @@ std::string processorName() {
       name = line.substr(std::min(line.size(), line.find(':') + 2));
       break;
     }
-  return name + ", " + std::to_string(usableCores()) + " cores";
+  return name;
+}
+
+std::string microarchitecture() {
+  const std::string model = hostCpuModel();
+  return model.empty() ? "unknown" : model;
+}
+
+std::string describeProcessor() {
+  return processorName() + " (" + microarchitecture() + "), " + std::to_string(usableCores()) + " cores";
 }
 
 const char *vectorExtension() { return fmaLoop() ? fmaLoop()->name : "SSE"; }

@@ -31,9 +31,16 @@ const char *blasCoreType();
 /// The same for BLIS_ARCH_TYPE, which is a number.
 const char *blisArchitecture();
 
-/// Returns the processor's name as the system reports it, and its number of logical cores: "AMD EPYC 9B14, 2
-/// cores".
+/// Returns the processor's name as the system reports it: "AMD EPYC". In a virtual machine it is often that
+/// of a whole family.
 std::string processorName();
+
+/// Returns LLVM's name of the processor, "znver4", or its vendor, family and model, "AuthenticAMD-26-2", if
+/// LLVM has no name for it; "unknown" if neither is known.
+std::string microarchitecture();
+
+/// Returns the processor in one line: "AMD EPYC (znver4), 2 cores".
+std::string describeProcessor();
 
 /// Restricts the process, and every thread that starts later, to `count` cores. Must be called before any
 /// library starts threads.

@@ -129,7 +129,7 @@ void record(const std::string &name, const std::string &load, const std::vector<
   const std::string path = "docs/measurements/" + name + ".md";
   std::ofstream file(path);
   file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << today()
-       << ", on " << processorName() << ", at a load average of " << load << " before it began.\n";
+       << ", on " << describeProcessor() << ", at a load average of " << load << " before it began.\n";
   for (const Table &t : tables)
     file << "\n" << t.markdown();
   if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
@@ -137,7 +137,10 @@ void record(const std::string &name, const std::string &load, const std::vector<
 
 int run(const Options &options) {
   bool ok = true;
-  nlohmann::json all = nlohmann::json::object();
+  nlohmann::json all = {{"machine",
+                         {{"processor", processorName()},
+                          {"microarchitecture", microarchitecture()},
+                          {"cores", usableCores()}}}};
   std::vector<Table> reported;
   for (const Benchmark &b : benchmarks) {
     if (std::find(options.names.begin(), options.names.end(), b.name) == options.names.end()) continue;
@@ -160,7 +163,7 @@ int run(const Options &options) {
   if (options.json) fmt::print("{}\n", all.dump(2));
   if (!options.html.empty()) {
     std::ofstream file(options.html);
-    file << htmlReport(fmt::format("Measured on {}, {}.", today(), processorName()), reported);
+    file << htmlReport(fmt::format("Measured on {}, {}.", today(), describeProcessor()), reported);
     if (!file.flush()) throw std::runtime_error(options.html + ": cannot be written");
   }
   return ok ? 0 : 1;

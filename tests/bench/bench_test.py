@@ -10,11 +10,23 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
-BENCH = ""
+BENCH = TSR = ""
 
 
 def run(*arguments):
     return subprocess.run([BENCH, *arguments], capture_output=True, text=True, timeout=300, check=False)
+
+
+def target_of_this_machine(folder):
+    """Returns what the compiler takes this machine for."""
+    source, bundle = os.path.join(folder, "set.py"), os.path.join(folder, "set.tsrb")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write("import tessera as ts\n\n\n@ts.kernel\ndef set(y: ts.Tensor[\"n\", ts.f32]):\n    i = ts.tile.linear_id()\n"
+                   "    if i < n:\n        y[i] = 1.0\n")
+    subprocess.run([TSR, "compile", source, "--emit", "bundle", "-o", bundle], capture_output=True, timeout=300, check=True)
+    inspected = subprocess.run([TSR, "inspect", bundle, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    image, = json.loads(inspected.stdout)["images"]
+    return image["target"]
 
 
 class Balanced(html.parser.HTMLParser):
@@ -45,7 +57,12 @@ class Suites(unittest.TestCase):
             path = os.path.join(folder, "report.html")
             done = run("elementwise", "--only", "of 4096$", "--threads", "1", "--json", "--html", path)
             self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
-            table, = json.loads(done.stdout)["elementwise"]
+            printed = json.loads(done.stdout)
+            table, = printed["elementwise"]
+            machine = printed["machine"]
+            self.assertEqual(machine["cores"], len(os.sched_getaffinity(0)))
+            if not re.search(r"-\d+-\d+$", machine["microarchitecture"]):  # LLVM has a name for it
+                self.assertEqual("cpu:" + machine["microarchitecture"], target_of_this_machine(folder))
             cases = table["cases"]
             self.assertEqual(sorted(c["name"] for c in cases), ["exp of 4096", "gelu of 4096", "linear of 4096", "tanh of 4096"])
             for case in cases:
@@ -60,6 +77,7 @@ class Suites(unittest.TestCase):
                 self.assertIn(peer, text)
             with open(path, encoding="utf-8") as file:
                 page = file.read()
+            self.assertIn(f"{machine['processor']} ({machine['microarchitecture']}), {machine['cores']} cores", page)
         parser = Balanced()
         parser.feed(page)
         self.assertEqual(parser.open, [])
@@ -83,6 +101,7 @@ class Suites(unittest.TestCase):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--bench", required=True)
+    parser.add_argument("--tsr", required=True)
     known, rest = parser.parse_known_args()
-    BENCH = known.bench
+    BENCH, TSR = known.bench, known.tsr
     unittest.main(argv=["bench_test.py", *rest])
