@@ -122,6 +122,25 @@ def k(A: ts.Tensor["M", "K", ts.f32, ts.strides("lda", 1)], B: ts.Tensor["K", "N
                          bound=spread(bound, (m, n), (ldc, 1), 0))})
     yield p
 
+    # small products, of which only the result has gaps
+    p = program("strides/small-product", """@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], C: ts.Tensor["M", "N", ts.f32, ts.strides("ldc", 1)]):
+    for m in ts.tile.parallel(0, M, 48):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((48, 64), ts.f32)
+            for k in ts.tile.range(0, K, 256):
+                acc = ts.tile.mma(A[m:m+48, k:k+256], B[k:k+256, n:n+64], acc)
+            C[m:m+48, n:n+64] = acc
+""")
+    for m, n in ((2, 2), (4, 4), (8, 8), (16, 16), (24, 8), (48, 16), (3, 3)):
+        a, b = random("f32", (m, n), 1), random("f32", (n, n), 2)
+        exact, bound = a.astype(np.float64) @ b, (np.abs(a) @ np.abs(b)) * (n + 2) * 2.0**-24
+        ldc = n + 3
+        p.run({"M": m, "K": n, "N": n, "ldc": ldc}, {"A": ("f32", a), "B": ("f32", b)},
+              {"C": want("f32", spread(exact, (m, n), (ldc, 1), 0), initial=np.zeros((m - 1) * ldc + n), atol=0,
+                         bound=spread(bound, (m, n), (ldc, 1), 0))})
+    yield p
+
     # stride 0: one row, seen as many
     p = program("strides/zero", """@ts.kernel
 def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", "N", ts.f32, ts.strides(0, 1)],

@@ -37,14 +37,17 @@ const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
 }
 
 /// The hint for an atomic of `C[m:m+32]`: its tensor and index are two arguments.
-static std::string placeHint(const ast::Expr *first, const LanguageFunction &f,
+static std::string placeHint(const ast::Expr *tensor, const LanguageFunction &f,
                              const ops::Signature &signature) {
-  if (!first || first->kind != ast::Expr::Subscript || signature.size() < 2) return {};
+  if (!tensor || tensor->kind != ast::Expr::Subscript || signature.size() < 2) return {};
   if (signature[0].name != "tensor" || signature[1].name != "index") return {};
-  const std::string name(f.name);
-  return "the tensor and its index are two arguments: " + name + "(C, i, value), or " + name +
-         "(C, (rows[:, None], columns[None, :]), value); for a slice m:m+32 the index is m + "
-         "ts.tile.arange(32)";
+  std::string values;
+  for (size_t i = 2; i < signature.size() && !signature[i].optional(); ++i)
+    values += ", " + std::string(signature[i].name);
+  const std::string call = "ts.tile." + std::string(f.name);
+  return "the tensor and its index are two arguments: " + call + "(C, i" + values + "), or " + call +
+         "(C, (rows[:, None], columns[None, :])" + values +
+         "); for a slice m:m+32 the index is m + ts.tile.arange(32)";
 }
 
 /// Returns the arguments as they are written: "(start, stop=None)".
@@ -105,7 +108,8 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   for (size_t i = 0; i < signature.size(); ++i)
     if (!isGiven[i]) {
       if (!signature[i].optional()) {
-        const std::string hint = placeHint(given ? call.items[first].get() : nullptr, f, signature);
+        const auto tensor = std::ranges::find(out, size_t{0}, &BoundArgument::index);
+        const std::string hint = placeHint(tensor == out.end() ? nullptr : tensor->value, f, signature);
         return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'",
                       hint.empty() ? usage : hint);
       }

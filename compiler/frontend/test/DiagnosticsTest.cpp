@@ -83,7 +83,9 @@ TEST(Diagnostics, HintsNameTheLikelySlip) {
   EXPECT_THAT(compile(kernelWith("A[0, 0] = ts.tile.max(A[0, 1], 3.0)")).text(),
               HasSubstr("hint: the larger of two values is ts.tile.maximum(a, b)"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A[0:4, 0:4], 1.0)")).text(),
-              HasSubstr("hint: the tensor and its index are two arguments: atomic_add(C, i, value)"));
+              HasSubstr("hint: the tensor and its index are two arguments: ts.tile.atomic_add(C, i, value)"));
+  EXPECT_THAT(compile(kernelWith("ts.tile.atomic_cas(tensor=A[0:4, 0:4], compare=1.0, value=2.0)")).text(),
+              HasSubstr("ts.tile.atomic_cas(C, i, compare, value), or"));
   EXPECT_THAT(compile("import tessera as ts\n@ts.kernel.autotune(space=dict(B=[]))\ndef k(x: "
                       "ts.Tensor[\"n\", ts.f32]):\n    x[0] = 1.0\n")
                   .text(),

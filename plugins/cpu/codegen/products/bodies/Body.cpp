@@ -31,7 +31,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
 #ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B>;
-  if (Least::takes(*p)) return Least::run(*p, begin, end);
+  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
+    if (Least::takes(*p)) return Least::run(*p, begin, end);
   using Shared = SharedVectors<T, TESSERA_A>;
   if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
   using Tiny = Flat<T, TESSERA_A, TESSERA_B>;

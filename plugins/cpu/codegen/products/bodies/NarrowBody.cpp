@@ -38,7 +38,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
 #ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B, Kind::In, Kind::Widen>;
-  if (Least::takes(*p)) return Least::run(*p, begin, end);
+  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
+    if (Least::takes(*p)) return Least::run(*p, begin, end);
   using Shared = SharedVectors<T, TESSERA_A, Kind::In, Kind::Widen>;
   if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
 #endif

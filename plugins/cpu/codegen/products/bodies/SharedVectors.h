@@ -1,7 +1,7 @@
-// `shared vectors`: products whose rows of C are a vector, half of one or a quarter, without gaps, and whose
-// depth is as large. Several rows share a vector: each step of k loads a row of B to every part of it, and
-// copies an element of each row of A to the lanes of its part. The order is that of panels. AVX-512 only,
-// whose permutations cross the parts.
+// `shared vectors`: products whose rows of C are a vector, half of one or a quarter, and whose depth is as
+// large; A and B have no gaps between their rows. Several rows share a vector: each step of k loads a row of
+// B to every part of it, and copies an element of each row of A to the lanes of its part. The order is that
+// of panels. AVX-512 only, whose permutations cross the parts.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 #ifdef __AVX512F__
@@ -44,7 +44,8 @@ private:
 
   template <int Parts> void walk(int64_t begin, int64_t end) {
     const int64_t n = p_.columns, ofA = p_.rows * n, ofB = n * n;
-    if (p_.c && p_.rows <= p_.blockRows && isOneBatch(p_, ofA, ofB, ofA)) { // by addresses in registers
+    // By addresses in registers. A single product has no stride of a batch that would show gaps of C.
+    if (p_.c && p_.strideC == n && p_.rows <= p_.blockRows && isOneBatch(p_, ofA, ofB, ofA)) {
       const In *a = static_cast<const In *>(p_.a) + begin * ofA,
                *b = static_cast<const In *>(p_.b) + begin * ofB;
       T *c = static_cast<T *>(p_.c) + begin * ofA;

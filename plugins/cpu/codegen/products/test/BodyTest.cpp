@@ -210,6 +210,7 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   p.batchAxes = 2, p.batchExtent[0] = x.batch / inner, p.batchExtent[1] = inner;
   p.batchA[0] = inner * eachA, p.batchB[0] = inner * eachB, p.batchC[0] = inner * eachC;
   p.batchA[1] = eachA, p.batchB[1] = eachB, p.batchC[1] = eachC;
+  if (x.batch == 1) p.batchAxes = 0; // as products without a batch
   Sink sink{&p, c};
   uint64_t values[2] = {0, reinterpret_cast<uint64_t>(&sink)};
   p.epilogue = copyBlocks<T>, p.values = values, p.slot = 0, p.epilogueScratch = 64;
@@ -295,6 +296,8 @@ std::vector<Case> edges() {
   for (int64_t rows : {0, 1, 3, 8, 12, 31, 48, 97})
     cases.push_back({rows, 129, 67, 0, 0, 0, 2});
   cases.push_back({5, 0, 3}), cases.push_back({0, 5, 3}), cases.push_back({5, 6, 3, 0, 0, 0, 0});
+  for (int64_t n : {2, 4, 8, 16}) // rows that share vectors, of a C with gaps
+    cases.push_back({n, n, n, 0, 0, 1}), cases.push_back({3 * n, n, n, 0, 0, 1});
   for (int64_t n : {1, 3, 4, 5}) // vectors and few columns, without gaps
     cases.push_back({n, 131, 77}), cases.push_back({131, n, 77, 0, 0, 0, 2});
   for (int64_t n : {1, 2, 6, 7}) // few columns, rows up to one past those of a vector and of a block
