@@ -51,12 +51,12 @@ TypedValue GroupProgram::neutral(ReduceKind kind, DType dtype, const Shape &shap
 }
 
 /// Does the tile pipeline mask elements past the end of the reduced axis? It does if a tensor that ends there
-/// is read. Positions and constants have no end, and what is read at other positions ends elsewhere; a choice
-/// and integer arithmetic may fold to an operand that has none (select %c, %x, %x).
+/// is read, or a cast of it. Positions and constants have no end, and what is read at other positions ends
+/// elsewhere; a choice and integer arithmetic may fold to an operand that has none (select %c, %x, %x).
 bool GroupProgram::isAbsentPastEdge(Value v) {
   Operation *op = v.getDefiningOp();
   if (isa<graph::SelectOp, graph::SliceOp, graph::PadOp, graph::GatherOp>(op) ||
-      !isFloat(dtypeOf(v.getType())))
+      !(isFloat(dtypeOf(v.getType())) || isa<graph::CastOp>(op)))
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<Tensor>(operand.get().getType())) continue;
