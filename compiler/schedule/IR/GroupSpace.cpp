@@ -105,6 +105,15 @@ Refusal GroupSpace::add(Operation *op) {
   return "'" + op->getName().getStringRef().str() + "' must be the first operation of a group";
 }
 
+bool GroupSpace::readsNarrow() const {
+  return llvm::any_of(axes_, [&](const auto &held) {
+    return llvm::any_of(held.first.getDefiningOp()->getOperands(), [&](Value operand) {
+      auto type = dyn_cast<Tensor>(operand.getType());
+      return type && !holds(operand) && type.getElementType().getIntOrFloatBitWidth() < 32;
+    });
+  });
+}
+
 Refusal GroupSpace::addFirst(Operation *op) {
   if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
     space_ = reduce.getInput().getType();

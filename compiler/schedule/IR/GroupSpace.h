@@ -35,6 +35,8 @@ public:
   Axes axesOf(mlir::OpOperand &operand) const;
   /// Are all reductions searches for positions?
   bool finds() const { return reduced_ && !combines_; }
+  /// Is a tensor of elements of fewer than 32 bits read?
+  bool readsNarrow() const;
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
   /// The element type of the product's left operand; null if the group has no product.

@@ -23,6 +23,7 @@ public:
     GroupSpace space;
     for (Operation &op : group_.getBody().front().without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>()) (void)space.add(&op);
+    out.readsNarrow = space.readsNarrow();
     Tensor type = space.space();
     auto [rows, columns] = space.tileAxes();
     if (group_.getKind() == GroupKind::Matmul) {

@@ -33,6 +33,15 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   };
   codegen::TileRequest request{group.kind(), rank, extent(rows), extent(columns)};
   request.transposes = group.transposes();
+  request.elements = 1;
+  for (int64_t axis = 0; axis < space.getRank() && request.elements; ++axis) {
+    const std::optional<int64_t> known = extent(axis);
+    int64_t product = 0;
+    if (known && !llvm::MulOverflow(*request.elements, *known, product))
+      request.elements = product;
+    else
+      request.elements.reset();
+  }
   if (group.productType()) request.product = dtypeOfMemory(group.productType());
   if (group.interleaves()) {
     // The tensors' tiles, what is computed from them and the joined tile are kept in scratch, which should
@@ -46,6 +55,8 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
     request.reducesOuterAxis = *walked != space.getRank() - 1;
     request.reduced = extent(*walked);
   }
+  request.finds = group.finds();
+  request.readsNarrow = group.readsNarrow();
   SmallVector<int64_t> tile = target.proposeTile(request);
   if (group.finds() && !request.reducesOuterAxis && request.columns) {
     // An axis that fits a tile is looked at once: the same elements, as long a row as there is.

@@ -47,7 +47,8 @@ public:
   const codegen::Capabilities &capabilities() const override { return capabilities_; }
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
-    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product] = request;
+    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product, elements, finds,
+                 readsNarrow] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
       // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
@@ -80,6 +81,12 @@ public:
         return {height,
                 codegen::coverExtent(columns, 16, std::min(kMostOuterColumns, 2 * kTileElements / height))};
       }
+      // Processors foresee a row that is read from its start to its end, but not pieces of several rows. A
+      // search looks once at a row that fits a tile.
+      if (rank > 1 && columns && *columns >= StreamedRows::kLeast && *columns <= StreamedRows::kMost &&
+          (!elements || *elements >= StreamedRows::leastElements(readsNarrow)) &&
+          !(finds && *columns <= kTileElements))
+        return {1, codegen::kMostColumns};
       break;
     default:
       break;

@@ -1,6 +1,7 @@
 #include "plugins/cpu/codegen/Variants.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/VariantBodies.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -35,28 +36,41 @@ std::string orderOf(int64_t reducedExtent) { return "tiles(" + std::to_string(re
 
 std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
   schedule::GroupOp group = request.group;
-  const GroupKind kind = group.getKind();
-  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis);
-  if (!tile || request.extent("columns")) return {}; // a known extent has chosen the tile of the group
+  if (request.extent("columns")) return {}; // a known extent has chosen the tile of the group
   if (request.extent("rows") == 1 && request.extent("B") == 1) return {}; // one row
-  if (request.reducesOuterAxis && group.getTile()[0] != tile->rows) return {};
+  const GroupKind kind = group.getKind();
+  const size_t reduced = request.reducesOuterAxis ? 0 : 1;
+  std::vector<VariantProposal> variants;
+  auto propose = [&](const char *name, std::string when, int64_t rows, int64_t columns) {
+    variants.push_back({.name = name,
+                        .when = std::move(when),
+                        .body = schedule::kTileBody.str(),
+                        .order = orderOf(reduced == 0 ? rows : columns),
+                        .cost = "",
+                        .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}});
+  };
   int64_t operations = 0;
   for (Operation &op : group.getBody().front().without_terminator())
     operations += !op.hasTrait<OpTrait::ConstantLike>();
-  if (operations > kMostOperations) return {};
-  const size_t reduced = request.reducesOuterAxis ? 0 : 1;
-  return {{.name = "short",
-           .when = "columns <= " + std::to_string(tile->longest),
-           .body = schedule::kTileBody.str(),
-           .order = orderOf(reduced == 0 ? tile->rows : tile->columns),
-           .cost = "",
-           .params = {{"rows", std::to_string(tile->rows)}, {"columns", std::to_string(tile->columns)}}},
-          {.name = "general",
-           .when = "",
-           .body = schedule::kTileBody.str(),
-           .order = orderOf(group.getTile()[reduced]),
-           .cost = "",
-           .params = {}}};
+  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis);
+  if (tile && operations <= kMostOperations &&
+      !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
+    propose("short", "columns <= " + std::to_string(tile->longest), tile->rows, tile->columns);
+  if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2)
+    propose("streamed",
+            llvm::formatv("columns >= {} and columns <= {} and {}rows * columns >= {}", StreamedRows::kLeast,
+                          StreamedRows::kMost, request.extent("B") == 1 ? "" : "B * ",
+                          StreamedRows::leastElements(request.readsNarrow))
+                .str(),
+            1, group.getTile()[1]);
+  if (variants.empty()) return {};
+  variants.push_back({.name = "general",
+                      .when = "",
+                      .body = schedule::kTileBody.str(),
+                      .order = orderOf(group.getTile()[reduced]),
+                      .cost = "",
+                      .params = {}});
+  return variants;
 }
 
 } // namespace tessera::cpu
