@@ -270,9 +270,26 @@ def subscripts():
         low = 0 if index[0] == "u" else 1
         yield subscript(f"index/{index}", x | {"i": (("I",), index)}, "x[:, i]", sizes,
                         lambda name, shape, run, rng, low=low: None if name == "x" else rng.integers(-low * run["M"], run["M"], shape))
+    yield from unsigned_scalars()
     # As the elements of a gather, those outside are 0.
     outside = lambda name, shape, run, rng: None if name == "x" else rng.integers(-2 * run["M"] - 1, 2 * run["M"] + 1, shape)
     yield case("subscript/outside", x | i, "x[:, i]", lambda x, i: take(x, np.where(i < 0, i + x.shape[1], i), 1), sizes + none[:1], make=outside)
+
+
+def unsigned_scalars():
+    """Where the dim is long enough, the index is negative if its bits are read as signed."""
+    for dtype, k, rows, large in (("u8", 200, 257, 255), ("u16", 60000, 65537, 65535), ("u32", 3, 5, 4000000000), ("u64", 3, 5, 9000000000)):
+        x, scalar = {"x": (("M", "N"), "f32")}, {"k": (None, dtype)}
+        sizes = [{"M": rows, "N": n} for n in (1, 3)]
+        yield case(f"subscript/scalar/{dtype}", x | scalar, "x[k]", lambda x, k=k: x[k], sizes, scalars={"k": k})
+        yield case(f"subscript/scalar-in-list/{dtype}", x | scalar, "x[[k, -1]]", lambda x, k=k: x[[k, -1]], sizes, scalars={"k": k})
+        yield case(f"subscript/scalar-cast/{dtype}", x | scalar, "x * ts.cast(k, ts.f32)", lambda x, k=large: x * np.float32(k), SIZES, scalars={"k": large}, tolerance={"ulps": 1})
+        if dtype == "u64":  # unsigned.py has tensors of it
+            continue
+        yield case(f"subscript/scalar-operand/{dtype}", {"x": (("M", "N"), dtype)} | scalar, "ts.maximum(x, k) // k", lambda x, k=large: np.maximum(x, k) // k, SIZES, scalars={"k": large})
+    # Two groups that differ in nothing but the sign of a scalar.
+    yield case("subscript/scalar-signs", {"x": (("M", "N"), "f32"), "a": (None, "u8"), "b": (None, "i8")}, "ts.cumsum(ts.cumsum(x * ts.cast(a, ts.f32), axis=1) * ts.cast(b, ts.f32), axis=1)",
+               lambda x: np.cumsum(np.cumsum(x * 200.0, 1) * -56.0, 1), SIZES, scalars={"a": 200, "b": -56}, tolerance=close("f32", 1e7))
 
 
 def subscript(name, params, text, sizes, make):

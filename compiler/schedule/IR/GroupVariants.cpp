@@ -33,13 +33,26 @@ std::vector<MetadataParam> kernelParams(GroupOp group, const KernelNames &names)
   for (BlockArgument arg : body.getArguments())
     if (!isa<Tensor>(arg.getType()))
       add("scalar" + std::to_string(arg.getArgNumber()), MetadataParam::Kind::Scalar,
-          *dtypeOfMemory(arg.getType()));
+          scalarDType(group, arg));
   for (const IndexExpr &name : names.names)
     if (!StringRef(name.text()).starts_with("scalar")) add(name.text(), MetadataParam::Kind::Dim, DType::I64);
   return params;
 }
 
 } // namespace
+
+DType scalarDType(GroupOp group, BlockArgument arg) {
+  auto given = dyn_cast<BlockArgument>(group.getInputs()[arg.getArgNumber()]);
+  auto function = group->getParentOfType<graph::FuncOp>();
+  if (given && function && function.getParamsAttr() && given.getOwner() == &function.getBody().front()) {
+    const auto before = function.getArguments().take_front(given.getArgNumber());
+    auto scalars = llvm::make_filter_range(function.getParamsAttr().getAsRange<tile::ParamAttr>(),
+                                           [](tile::ParamAttr param) { return param.isScalar(); });
+    auto skipped = llvm::count_if(before, [](BlockArgument a) { return !isa<Tensor>(a.getType()); });
+    return *(*std::next(scalars.begin(), skipped)).getDtype();
+  }
+  return *dtypeOfMemory(arg.getType());
+}
 
 KernelNames kernelNames(GroupOp group) {
   KernelNames out;

@@ -13,6 +13,10 @@ struct KernelNames {
 };
 KernelNames kernelNames(GroupOp group);
 
+/// Returns the dtype of a scalar argument of a group. u8 is i8 in scalars, so the parameter of the function
+/// that gives the argument tells.
+DType scalarDType(GroupOp group, mlir::BlockArgument arg);
+
 /// Returns the tile of a variant of body "tile": the extents of its parameters, or those of the group.
 llvm::SmallVector<int64_t> tileOf(GroupOp group, VariantAttr variant);
 

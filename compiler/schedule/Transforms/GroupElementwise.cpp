@@ -117,7 +117,7 @@ TypedValue GroupProgram::gelu(const TypedValue &x, bool byTanh) {
 
 TypedValue GroupProgram::binary(graph::BinaryOp op) {
   TypedValue lhs = value(op->getOpOperand(0)), rhs = value(op->getOpOperand(1));
-  // A u8 scalar looks like i8; the dtype comes from the tensor beside it.
+  // A constant of u8 looks like one of i8; the dtype comes from the tensor beside it.
   if (!isa<Tensor>(op.getLhs().getType())) lhs.dtype = rhs.dtype;
   if (!isa<Tensor>(op.getRhs().getType())) rhs.dtype = lhs.dtype;
   match({&lhs, &rhs});

@@ -1,4 +1,5 @@
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/IR/GroupVariants.h"
 #include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "compiler/schedule/Transforms/StoreCoverage.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -110,7 +111,7 @@ void GroupProgram::addParams() {
     results_.push_back(tensor(cast<Tensor>(type), "out" + std::to_string(i), true));
   for (BlockArgument arg : body.getArguments()) {
     if (isa<Tensor>(arg.getType())) continue;
-    const DType dtype = dtypeOf(arg.getType());
+    const DType dtype = scalarDType(group_, arg);
     auto name = builder_.getStringAttr("scalar" + std::to_string(arg.getArgNumber()));
     auto param =
         tile::ParamAttr::get(builder_.getContext(), name, tile::ParamKind::Scalar, dtype, tile::Access::None,

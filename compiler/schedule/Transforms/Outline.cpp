@@ -154,9 +154,16 @@ private:
     return attrs.getDictionary(group.getContext());
   }
 
+  static SmallVector<DType> scalarsOf(GroupOp group) {
+    SmallVector<DType> out;
+    for (BlockArgument arg : group.getBody().getArguments())
+      if (!isa<graph::TensorType>(arg.getType())) out.push_back(scalarDType(group, arg));
+    return out;
+  }
+
   static bool isSame(GroupOp a, GroupOp b) {
-    return propertiesOf(a) == propertiesOf(b) && a.getInputs().getTypes() == b.getInputs().getTypes() &&
-           a.getResultTypes() == b.getResultTypes() &&
+    return propertiesOf(a) == propertiesOf(b) && scalarsOf(a) == scalarsOf(b) &&
+           a.getInputs().getTypes() == b.getInputs().getTypes() && a.getResultTypes() == b.getResultTypes() &&
            OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
                                                       OperationEquivalence::IgnoreLocations);
   }
