@@ -260,7 +260,10 @@ def subscripts():
     for name, params, text, make in (("list", {}, "x[[0, -1, 0]]", by()), ("list-dims", {}, "x[:, [M - 1, 0]]", by()), ("list-one", {}, "x[..., [0]]", by()), ("list-none", {}, "x[:, []]", by()),
                                      ("list-apart", {}, "x[[-1, 0], :, [0, -1]]", by()), ("list-beside-tensor", i, "x[:, i[:, None], [0, -1]]", by(i="M")), ("list-computed", i, "x[:, [i[0], -1]]", by(i="M")),
                                      ("list-slice", {}, "x[:, ::-1, [-1, 0]]", by()), ("tuple", {}, "x[(0, -1)]", by()), ("tuple-of-tensors", i, "x[(0, i, i)]", by(i="M")),
-                                     ("tuple-rest", {}, "x[(..., None, 0)]", by()), ("tuple-none", {}, "x[()]", by())):
+                                     ("tuple-rest", {}, "x[(..., None, 0)]", by()), ("tuple-none", {}, "x[()]", by()),
+                                     # A comma makes the subscript a tuple, and a tuple in it is read as a list.
+                                     ("comma", {}, "x[(0, -1),]", by()), ("comma-none", {}, "x[(),]", by()), ("comma-list", {}, "x[[0, -1],]", by()), ("comma-number", {}, "x[-1,]", by()),
+                                     ("tuple-in-tuple", {}, "x[((0, -1),)]", by()), ("tuples-in-tuple", {}, "x[((0, -1), (-1, 0))]", by()), ("tuple-and-number", {}, "x[(0, -1), 0]", by())):
         if name == "tuple-of-tensors":
             make = lambda name, shape, run, rng: None if name == "x" else rng.integers(-1, 1, shape)
         yield subscript(name, x | params, text, sizes, make)

@@ -1,16 +1,12 @@
 // Subscripts in graph functions, x[a:b, ::-1, i, None, ids], which select as NumPy's do: slices and integers
 // give a box of the tensor, tensors of integers a gather.
-#include "compiler/frontend/sema/Names.h"
 #include "compiler/frontend/sema/NeverNegative.h"
 #include "compiler/frontend/sema/SubscriptEntry.h"
 #include <algorithm>
-#include <span>
 
 namespace tessera::frontend {
 
 namespace {
-
-bool isLeading(const ast::Expr &x) { return x.kind == ast::Expr::Name && x.text == names::kLeading; }
 
 class Subscript {
 public:
@@ -38,46 +34,18 @@ private:
   /// Refuses distances that are negative, when compiling or when the function is called.
   bool require(std::initializer_list<DimExpr> distances, Code code, const std::string &what, Range loc) {
     const std::string says = what + " is outside a dim of " + extent_.text() + " of " + ctx_.graphName(x_);
-    return std::ranges::all_of(distances,
-                               [&](const DimExpr &d) { return ctx_.graphRequire(d, code, says, loc); });
-  }
-
-  /// What is written for one dim, or an axis that is inserted.
-  struct Item {
-    const ast::Expr *source;
-    Value index; // not of a slice or `...`
-    bool isLeading() const { return frontend::isLeading(*source); }
-    bool isSlice() const { return source->kind == ast::Expr::Slice; }
-    bool isNewAxis() const { return index.kind == Value::None; }
-  };
-
-  /// A tuple that is the whole subscript gives its items: x[(i, j)] is x[i, j].
-  std::optional<std::vector<Item>> readItems() {
-    std::span<const ast::ExprPtr> written(e_.items.begin() + 1, e_.items.end());
-    if (written.size() == 1 && written[0]->kind == ast::Expr::Tuple) written = written[0]->items;
-    std::vector<Item> out;
-    for (const ast::ExprPtr &x : written) {
-      out.push_back({x.get(), {}});
-      if (out.back().isLeading() || out.back().isSlice()) continue;
-      Value v = ctx_.evaluate(*x);
-      if (v.isError()) return std::nullopt;
-      if (v.kind == Value::Tuple && !v.list && written.size() == 1) {
-        out.clear();
-        for (Value &item : v.items)
-          out.push_back({x.get(), std::move(item)});
-        break;
-      }
-      out.back().index = std::move(v);
-    }
-    return out;
+    return std::ranges::all_of(distances, [&](const DimExpr &d) {
+      // No extent is as large as 2^63, nor has a check room for that number: D less 2^63 is negative.
+      if (d.text().find("9223372036854775808") != std::string::npos) return refuse(code, loc, says);
+      return ctx_.graphRequire(d, code, says, loc);
+    });
   }
 
   bool read() {
-    std::optional<std::vector<Item>> items = readItems();
+    std::optional<std::vector<SubscriptItem>> items = readItems(ctx_, e_);
     if (!items) return false;
-    const auto isAxis = [](const Item &x) { return !x.isNewAxis() && !x.isLeading(); };
-    const auto named = static_cast<size_t>(std::ranges::count_if(*items, isAxis));
-    if (std::ranges::count_if(*items, &Item::isLeading) > 1)
+    const auto named = static_cast<size_t>(std::ranges::count_if(*items, &SubscriptItem::isAxis));
+    if (std::ranges::count_if(*items, &SubscriptItem::isLeading) > 1)
       return refuse(Code::E_INDEX, e_.loc,
                     "'...' stands for all dims that are not indexed, so it is written once");
     if (named > dims_.size())
@@ -87,7 +55,7 @@ private:
       for (; count > 0; --count)
         entries_.push_back({Entry::Slice, e_.loc, dims_[dim++]});
     };
-    for (Item &item : *items) {
+    for (SubscriptItem &item : *items) {
       const Range loc = item.source->loc;
       if (item.isNewAxis()) {
         entries_.push_back({Entry::NewAxis, loc});
@@ -96,7 +64,7 @@ private:
         addWhole(dims_.size() - named);
       } else {
         extent_ = dims_[dim++];
-        if (!(item.isSlice() ? readSlice(*item.source) : readIndex(std::move(item.index), loc))) return false;
+        if (!(item.isSlice() ? readSlice(*item.source) : readIndex(std::move(item)))) return false;
       }
     }
     addWhole(dims_.size() - dim);
@@ -110,13 +78,14 @@ private:
     return d;
   }
 
-  bool readIndex(Value index, Range loc) {
-    if (index.kind == Value::Tuple) return readList(index.items, loc);
-    if (index.isGraph() && index.dtype == DType::Bool)
-      return refuse(Code::E_INDEX, loc,
-                    "a mask cannot index a tensor: how many elements it selects depends on its values, and "
-                    "the extents of a graph function do not",
-                    "keep the shape: ts.where(mask, x, 0)");
+  bool readIndex(SubscriptItem item) {
+    const Range loc = item.source->loc;
+    Value &index = item.index;
+    if (index.kind == Value::Tuple) return checkList(ctx_, item) && readList(index.items, loc);
+    if (isMask(index)) {
+      refuseMask(ctx_, "a mask", loc);
+      return false;
+    }
     if (isComputed(index)) return addIndices(fromBeginning(std::move(index), loc), loc);
     const std::optional<DimExpr> at = known(index, loc);
     if (!at) return false;
@@ -165,46 +134,30 @@ private:
     return ctx_.graphSelect(std::move(isBack), std::move(counted), std::move(index), loc);
   }
 
-  /// A list of integers selects as a tensor of them does. Each element of that tensor is chosen by its
-  /// position, which fuses with the gather.
+  /// A list of integers selects as a tensor of them does.
   bool readList(std::vector<Value> &list, Range loc) {
-    const auto isNumber = [&](const Value &v) {
-      return v.isGraph() ? ctx_.graphDims(v).empty() : v.isIntScalar();
-    };
-    if (list.size() > kLongestList || !std::ranges::all_of(list, isNumber))
-      return refuse(Code::E_INDEX, loc,
-                    "a list of indices has at most " + std::to_string(kLongestList) + " integers",
-                    "give the indices as a tensor of integers, a parameter for instance");
-    const Value position = ctx_.graphPosition({DimExpr(static_cast<int64_t>(list.size()))}, 0, loc);
-    if (position.isError()) return false;
-    Value indices = ctx_.cast(position, DType::I64, loc);
-    Entry range{Entry::Indices, loc, DimExpr(static_cast<int64_t>(list.size()))};
-    range.isRange = !list.empty();
+    Entry entry{Entry::Indices, loc, DimExpr(static_cast<int64_t>(list.size()))};
+    entry.isList = true;
+    entry.isRange = !list.empty();
+    entry.list.resize(list.size());
     for (size_t i = list.size(); i-- > 0;) {
-      Value index;
       if (isComputed(list[i])) {
-        index = fromBeginning(std::move(list[i]), loc);
-        range.isRange = false;
-      } else {
-        const std::optional<DimExpr> at = known(list[i], loc);
-        if (!at) return false;
-        index = ctx_.cast(ctx_.graphExtent(*at), DType::I64, loc);
-        const std::optional<DimExpr> distance = subtract(range.start, *at);
-        const int64_t step = distance ? distance->constant().value_or(0) : 0;
-        if (i + 2 == list.size()) range.step = step;
-        if (i + 1 < list.size() && (step == 0 || step != range.step)) range.isRange = false;
-        range.start = *at;
+        entry.list[i].computed = fromBeginning(std::move(list[i]), loc);
+        if (entry.list[i].computed.isError()) return false;
+        entry.isRange = false;
+        continue;
       }
-      Value isHere = ctx_.binary(Op::Eq, position, Value::integer(static_cast<int64_t>(i)), loc);
-      if (index.isError() || isHere.isError()) return false;
-      indices = ctx_.graphSelect(std::move(isHere), std::move(index), std::move(indices), loc);
+      const std::optional<DimExpr> at = known(list[i], loc);
+      if (!at) return false;
+      const std::optional<DimExpr> distance = subtract(entry.start, *at);
+      const int64_t step = distance ? distance->constant().value_or(0) : 0;
+      if (i + 2 == list.size()) entry.step = step;
+      if (i + 1 < list.size() && (step == 0 || step != entry.step)) entry.isRange = false;
+      entry.list[i].known = entry.start = *at;
     }
-    range.indices = std::move(indices);
-    entries_.push_back(std::move(range));
+    entries_.push_back(std::move(entry));
     return true;
   }
-
-  static constexpr size_t kLongestList = 64;
 
   bool readSlice(const ast::Expr &item) {
     const std::optional<int64_t> given =
@@ -273,8 +226,12 @@ private:
   /// is; they are the first axes if a slice, `...` or a new axis separates two of them.
   Value gathered() {
     std::vector<const Value *> tensors;
-    for (const Entry &entry : entries_)
-      if (entry.kind == Entry::Indices) tensors.push_back(&entry.indices);
+    for (Entry &entry : entries_) {
+      if (entry.kind != Entry::Indices) continue;
+      if (entry.isList) entry.indices = listTensor(ctx_, entry);
+      if (entry.indices.isError()) return Value::error();
+      tensors.push_back(&entry.indices);
+    }
     const std::optional<Dims> shape = ctx_.graphBroadcast(tensors, e_.loc);
     if (!shape) return Value::error();
     const auto isIndex = [](const Entry &entry) { return entry.isIndex(); };

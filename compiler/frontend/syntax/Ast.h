@@ -29,7 +29,7 @@ struct Expr {
     Bool /* intValue */,
     None,
     Attribute, // items[0].text
-    Subscript, // items[0][items[1..]]
+    Subscript, // items[0][items[1..]]; text: "," if it has a comma, as x[t,] has
     Slice,     // items = {start, stop, step}, each may be null
     Call,      // items[0](items[1..], keywords)
     Unary,     // text: - + ~ not

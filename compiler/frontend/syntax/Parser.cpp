@@ -598,6 +598,7 @@ private:
         AstPtr outer = node(AstExpr::Subscript, start);
         outer->items.push_back(std::move(e));
         do {
+          if (outer->items.size() > 1) outer->text = ",";
           if (at("]") && outer->items.size() > 1) break;
           outer->items.push_back(sliceOrExpression());
         } while (accept(","));

@@ -52,6 +52,34 @@ TEST(Graph, LiteralsAreWeakAndDimsAreNumbers) {
   EXPECT_THAT(of("return x * f * 2.0 if K > 1 else x"), HasSubstr("select(%11, %8, x)"));
 }
 
+TEST(Graph, SubscriptsByTuples) {
+  // As in NumPy a tuple that is the whole subscript gives its items, and one that is an item is a list.
+  const std::string list = of("return x[[0, 1]]");
+  for (const char *text : {"x[(0, 1),]", "x[((0, 1),)]", "x[[0, 1],]"})
+    EXPECT_EQ(of(std::string("return ") + text), list) << text;
+  for (const char *text : {"x[t,]", "x[(t,)]"})
+    EXPECT_EQ(of(std::string("t = (0, 1)\nreturn ") + text), list) << text;
+  EXPECT_EQ(of("t = (0, 1)\nreturn x[t]"), of("return x[0, 1]"));
+  EXPECT_EQ(of("t = ((0, 1), (1, 0))\nreturn x[t]"), of("return x[[0, 1], [1, 0]]"));
+  EXPECT_THAT(of("return x[(),]"), HasSubstr(" : [0, K] f32"));
+}
+
+TEST(Graph, AListAtEqualDistancesIsASlice) {
+  // It leaves no operations of indices that nothing reads.
+  EXPECT_EQ(of("return x[[2, 1, 0]]"), R"(  %6 = slice(x) {-1, 1} '2' '0' : [3, K] f32
+  check M - 1
+  check M - 2
+  check M - 3
+  return result = %6
+)");
+  EXPECT_EQ(of("return x[:, [0, 2, 4]]"), R"(  %6 = slice(x) {1, 2} '0' '0' : [M, 3] f32
+  check K - 5
+  check K - 3
+  check K - 1
+  return result = %6
+)");
+}
+
 TEST(Graph, Products) {
   EXPECT_THAT(of("return x @ w"), HasSubstr("matmul(x, w) {0, 0} : [M, N] f32"));
   EXPECT_THAT(of("return ts.gemm(x, y, trans_b=True)"), HasSubstr("matmul(x, y) {0, 1} : [M, M] f32"));

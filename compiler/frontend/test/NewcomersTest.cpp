@@ -199,7 +199,12 @@ const std::vector<Newcomer> &newcomers() {
       {"LoopOverDim", graph("for i in range(M):\n    x = x + 1.0\nreturn x"), "their bounds are constants"},
       {"IndexByMask", graph("return x[x > 0]"), "keep the shape: ts.where(mask, x, 0)"},
       {"IndexByNestedList", graph("return x[[[1, 0], [0, 1]]]"), "as a tensor of integers"},
-      {"IndexByFlags", graph("return x[[True, False]]"), "as a tensor of integers"},
+      {"IndexByFlags", graph("return x[[True, False]]"), "keep the shape: ts.where(mask, x, 0)"},
+      {"IndexByFlag", graph("return x[[0, ids[0] > 0]]"),
+       "element 1 of a list of indices is an integer, found"},
+      {"IndexByListOfFloats", graph("return x[[0, 0.5]]"),
+       "element 1 of a list of indices is an integer, found a float literal"},
+      {"IndexByLongList", graph("return x[[0] * 70]"), "a list of indices has at most 64 integers, found 70"},
       {"IndexByFloats", graph("return x[x]"), "ts.cast(indices, ts.i32)"},
       {"MixOfTensors", graph("return x * ids[:, None]"), "convert the i32 with ts.cast(x, ts.f32)"},
   };
