@@ -82,6 +82,19 @@ TEST(Attention, EachSynchronizationIsNeeded) {
   }
 }
 
+/// Queries that are copied under a condition, or in a loop of their own, are awaited before the loop, too.
+TEST(Attention, QueriesInBranchesAreAwaited) {
+  const std::string copy = "        ts.tile.cp_async(smem_q, Q[q:q+64, :])\n";
+  for (const char *head : {"        if Sq > 10:\n", "        for z in ts.tile.range(0, Sq, 1000):\n"})
+    for (Sample sample : {kOne, kMany}) {
+      const size_t at = sample.source.find(copy);
+      ASSERT_NE(at, std::string::npos);
+      sample.source.replace(at, copy.size(), head + ("    " + copy));
+      EXPECT_EQ(run(sample, [](LLVM::LLVMFuncOp, Outcome &) {}).error, "") << head;
+      EXPECT_FOUND("E_EMU_RACE", without<NVVM::BarrierOp>(1, sample));
+    }
+}
+
 /// The next program's queries are copied where all have read this one's.
 TEST(Attention, ThreadsMeetBetweenPrograms) {
   EXPECT_FOUND("E_EMU_RACE", run(kMany, [](LLVM::LLVMFuncOp kernel, Outcome &) {

@@ -265,6 +265,16 @@ ValueRange Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
   return loop.getResults();
 }
 
+/// Does the kernel start copies before the loop, also under a condition or in another loop?
+bool Pipelining::copiesBefore() {
+  bool copies = false;
+  kernel_->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    copies |= isa<CpAsyncOp>(op);
+    return op == loop_ || copies ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return copies;
+}
+
 void Pipelining::apply(int64_t stages) {
   OpBuilder b(loop_);
   Location loc = loop_.getLoc();
@@ -320,10 +330,8 @@ void Pipelining::apply(int64_t stages) {
     llvm::append_range(inits, copyRole->mathStart());
   else
     inits.append(usesBoxes_ ? 2 : 1, index(0));
-  // The barriers of the body, which would have completed other copies, are erased.
-  if (roles_ && llvm::any_of(loop_->getBlock()->getOps<CpAsyncOp>(),
-                             [&](CpAsyncOp copy) { return copy->isBeforeInBlock(loop_); }))
-    BarrierOp::create(b, loc);
+  // The barriers of the body, which would have completed other copies, are erased, or come after the product.
+  if ((roles_ || staysInFlight) && copiesBefore()) BarrierOp::create(b, loc);
   auto loop = scf::ForOp::create(b, loc, lower, upper, loop_.getStep(), inits);
   loop->setAttrs(loop_->getAttrDictionary());
   Block *body = loop.getBody();

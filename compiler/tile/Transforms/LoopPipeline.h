@@ -77,6 +77,7 @@ private:
   bool isFactor(LoadOp);
   bool isKnownAhead(mlir::Value);
   bool dependsOnAxis(mlir::Value, int64_t axis);
+  bool copiesBefore();
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
   /// Returns the buffer and the phase that the copies end with.

@@ -143,6 +143,91 @@ tile.kernel @more(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile
 
 // -----
 
+// What is copied before the loop is awaited there, since the barriers of the loop are erased: under a condition, too,
+// CHECK-LABEL: tile.kernel @condition.tma(
+// CHECK: } math 104 registers {
+// CHECK: tile.cp_async
+// CHECK: }
+// CHECK: tile.barrier
+// CHECK-NEXT: scf.for
+// CHECK-NOT: tile.barrier
+// CHECK: tile.store
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+tile.kernel @condition(%x: !tile.view<?x16xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
+    attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["m", "16"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "32"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["m", "32"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %p = tile.program_id 0 : index
+  %row = arith.muli %p, %c64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.convert %zero : tensor<64x32xf32> -> tensor<64x32xf32, #c>
+  %a = tile.alloc_shared : !tile.buffer<64x16xbf16, none>
+  %b = tile.alloc_shared : !tile.buffer<16x32xbf16, none>
+  %some = arith.cmpi sgt, %m, %c0 : index
+  scf.if %some {
+    tile.cp_async %x[%row, %c0] extents [64, 16] to %a : !tile.view<?x16xbf16>, !tile.buffer<64x16xbf16, none>
+  }
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<64x32xf32, #c>) {
+    tile.barrier
+    tile.cp_async %y[%i, %c0] extents [16, 32] to %b : !tile.view<?x32xbf16>, !tile.buffer<16x32xbf16, none>
+    tile.barrier
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x32x16, "wgmma.m64n8k16", warps = [4, 1]>}
+        : !tile.buffer<64x16xbf16, none>, !tile.buffer<16x32xbf16, none>, tensor<64x32xf32, #c>
+    scf.yield %q : tensor<64x32xf32, #c>
+  }
+  tile.store %s, %z[%row, %c0] extents [64, 32] : tensor<64x32xf32, #c>, !tile.view<?x32xf32>
+  tile.return
+}
+
+// -----
+
+// and in another loop.
+// CHECK-LABEL: tile.kernel @inner.tma(
+// CHECK: } math 104 registers {
+// CHECK: tile.cp_async
+// CHECK: }
+// CHECK: tile.barrier
+// CHECK-NEXT: scf.for
+// CHECK-NOT: tile.barrier
+// CHECK: tile.store
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
+tile.kernel @inner(%x: !tile.view<?x16xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
+    attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["m", "16"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "32"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["m", "32"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %p = tile.program_id 0 : index
+  %row = arith.muli %p, %c64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %r = tile.convert %zero : tensor<64x32xf32> -> tensor<64x32xf32, #c>
+  %a = tile.alloc_shared : !tile.buffer<64x16xbf16, none>
+  %b = tile.alloc_shared : !tile.buffer<16x32xbf16, none>
+  scf.for %i = %c0 to %m step %c64 {
+    tile.cp_async %x[%row, %c0] extents [64, 16] to %a : !tile.view<?x16xbf16>, !tile.buffer<64x16xbf16, none>
+  }
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<64x32xf32, #c>) {
+    tile.barrier
+    tile.cp_async %y[%i, %c0] extents [16, 32] to %b : !tile.view<?x32xbf16>, !tile.buffer<16x32xbf16, none>
+    tile.barrier
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x32x16, "wgmma.m64n8k16", warps = [4, 1]>}
+        : !tile.buffer<64x16xbf16, none>, !tile.buffer<16x32xbf16, none>, tensor<64x32xf32, #c>
+    scf.yield %q : tensor<64x32xf32, #c>
+  }
+  tile.store %s, %z[%row, %c0] extents [64, 32] : tensor<64x32xf32, #c>, !tile.view<?x32xf32>
+  tile.return
+}
+
+// -----
+
 // A block runs several programs, but is one group.
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 // expected-error@+2 {{schedule.block: the kernel asks for its group, which is a block; a persistent block runs several programs}}
