@@ -53,7 +53,6 @@ struct Capabilities {
   bool copiesBoxes = false;    // an engine of the device copies boxes of tensors into shared memory
   int64_t units = 0;           // of a device, which run programs at the same time; 0: unknown
   int64_t registers = 0;       // of a unit, if warps may have roles and divide them
-  int64_t mostInCluster = 1;   // thread blocks
   bool approximates = false;   // instructions approximate functions and 1 / x of f32
   int64_t sharedBytes = 0;     // of shared memory that a program may have
   bool swizzles = false;       // shared buffers may be stored in another order than row-major

@@ -131,8 +131,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.
   // It makes further kernels.
   if (target.pipelines)
-    pm.addPass(createTilePipelineLoops({backend, target.stages, target.threads, target.sharedBytes,
-                                        target.copiesBoxes, target.registers, target.mostInCluster}));
+    pm.addPass(createTilePipelineLoops({backend, options.target.name(), target.stages, target.threads,
+                                        target.sharedBytes, target.copiesBoxes, target.registers}));
   OpPassManager &last = pm.nest<tile::KernelOp>();
   last.addPass(createTileReportHints({backend, target.prefetches, target.swizzles, target.pipelines}));
   last.addPass(createTilePlanMemory());

@@ -43,7 +43,6 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.stages = architecture.stages;
   capabilities_.copiesBoxes = architecture.copiesBoxes;
   capabilities_.registers = architecture.registers;
-  capabilities_.mostInCluster = architecture.mostInCluster;
   capabilities_.units = architecture.units;
   capabilities_.sharedBytes = architecture.maxShared;
   capabilities_.warps = architecture.threads / architecture.warpSize;

@@ -65,7 +65,10 @@ LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
     return emitError() << "the roles have " << copyWarps + mathWarps << " warps; a block has at most "
                        << kMostWarps;
   constexpr int64_t kMostInCluster = 8; // what every device with clusters has
-  if (clusterRows < 1 || clusterColumns < 1 || (clusterRows > 1 && clusterColumns > 1))
+  if (clusterRows < 1 || clusterColumns < 1)
+    return emitError() << "a cluster of [" << clusterRows << ", " << clusterColumns
+                       << "] programs is none: extents are at least 1";
+  if (clusterRows > 1 && clusterColumns > 1)
     return emitError() << "a cluster of [" << clusterRows << ", " << clusterColumns
                        << "] programs is no row and no column of them";
   if (clusterRows * clusterColumns > kMostInCluster)

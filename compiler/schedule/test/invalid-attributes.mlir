@@ -143,3 +143,13 @@ graph.func @f() attributes {schedule.block = "roles"} {
 
 // expected-error @+1 {{a cluster of [2, 2] programs is no row and no column of them}}
 #b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [2, 2]>
+
+// -----
+
+// expected-error @+1 {{a cluster of [-1, -1] programs is none: extents are at least 1}}
+#b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [-1, -1]>
+
+// -----
+
+// expected-error @+1 {{a cluster of [0, 1] programs is none: extents are at least 1}}
+#b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [0, 1]>

@@ -167,6 +167,10 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   if (ArrayAttr checks = tile::checksOf(kernel))
     for (auto check : checks.getAsRange<DictionaryAttr>())
       m.checks.push_back({check.getAs<StringAttr>("value").str(), check.getAs<StringAttr>("says").str()});
+  for (const IndexExpr &rest : tile::restsOfClusters(kernel))
+    if (!rest.asConstant()) // the verifier has seen that it is 0
+      m.checks.push_back({IndexExpr::binary(IndexExpr::Code::Sub, IndexExpr::constant(0), rest).text(),
+                          rest.text() + " == 0"});
   m.variants = tile::variantsOf(kernel);
   m.lanesPerProgram = kernel.getLanesPerProgram().value_or(1);
   m.epilogue = strings(kernel.getEpilogueAttr());

@@ -151,7 +151,8 @@ std::string Pipelining::whyNotCluster(schedule::BlockAttr roles) {
   constexpr int64_t kRows = 8; // after which a swizzle repeats
   const int64_t programs = roles.programsOfCluster(), axes = int64_t(kernel_.getGrid().size());
   if (axes < 2)
-    return llvm::formatv("a cluster has rows and columns of programs; the grid has {0} axes", axes);
+    return llvm::formatv("a cluster has rows and columns of programs; the grid needs two axes and has {0}",
+                         axes);
   const int64_t axis = axes - (roles.getClusterRows() > 1 ? 2 : 1);
   const auto count = cast<IndexExprAttr>(kernel_.getGrid()[axis]).getExpr().asConstant();
   if (count && *count % programs)

@@ -223,12 +223,12 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,
+    Option<"target", "target", "std::string", "\"\"", "name of the target in refusals">,
     Option<"stages", "stages", "int64_t", "1", "of loops that leave them open">,
     Option<"threads", "threads", "int64_t", "0", "that share a program">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0", "of shared memory that a program may have">,
     Option<"boxes", "boxes", "bool", "false", "the target copies boxes of tensors">,
-    Option<"registers", "registers", "int64_t", "0", "of a unit, which warps with roles divide; 0: there are no roles">,
-    Option<"mostInCluster", "most-in-cluster", "int64_t", "1", "programs of a cluster">
+    Option<"registers", "registers", "int64_t", "0", "of a unit, which warps with roles divide; 0: there are no roles">
   ];
   let dependentDialects = ["::tessera::schedule::ScheduleDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -76,7 +76,7 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
       auto roles = dyn_cast_or_null<schedule::BlockAttr>(kernel->removeAttr(schedule::kBlock));
       if (roles && !other) {
         (void)refuseRoles(kernel, boxes ? "the kernel has reports, or variants of its own"
-                                        : backend + " does not copy boxes of tensors");
+                                        : target + " does not copy boxes of tensors");
         return signalPassFailure();
       }
       if (roles && roles.programsOfCluster() > 1) { // the other variant is for grids that it does not divide
@@ -147,33 +147,13 @@ private:
     };
     if (clustered) {
       KernelOp kernel = add(clustered, kCluster);
-      const size_t axes = kernel.getGrid().size();
-      for (auto [axis, programs] : llvm::zip(llvm::seq(axes - 2, axes), *kernel.getCluster()))
-        if (const IndexExpr &count = cast<IndexExprAttr>(kernel.getGrid()[axis]).getExpr();
-            programs > 1 && !count.asConstant())
-          requireMultiple(kernel, variants.back(), count, programs);
+      for (const IndexExpr &rest : restsOfClusters(kernel))
+        if (!rest.asConstant()) variants.back().when.push_back(rest.text() + " == 0");
     }
     add(boxes, kBoxes);
     MetadataVariant &last = variants.emplace_back();
     last.name = last.body = "async";
     general->setAttr(kVariants, describeVariants(&getContext(), variants));
-  }
-
-  /// Lets the variant run, and its own entry be launched, for grids with a multiple of so many programs.
-  static void requireMultiple(KernelOp kernel, MetadataVariant &variant, const IndexExpr &count,
-                              int64_t programs) {
-    const IndexExpr rest = IndexExpr::binary(IndexExpr::Code::Mod, count, IndexExpr::constant(programs));
-    variant.when.push_back(rest.text() + " == 0");
-    Builder b(kernel.getContext());
-    auto check = [&](const char *key, const std::string &text) {
-      return b.getNamedAttr(key, b.getStringAttr(text));
-    };
-    SmallVector<Attribute> checks;
-    if (ArrayAttr before = checksOf(kernel)) llvm::append_range(checks, before);
-    const IndexExpr none = IndexExpr::binary(IndexExpr::Code::Sub, IndexExpr::constant(0), rest);
-    checks.push_back(
-        b.getDictionaryAttr({check("says", rest.text() + " == 0"), check("value", none.text())}));
-    kernel->setAttr(kChecks, b.getArrayAttr(checks));
   }
 
   static InFlightDiagnostic refuse(Operation *op, const llvm::Twine &decision, const llvm::Twine &why,
@@ -189,17 +169,15 @@ private:
 
   /// Chooses the roles of the warps that execute the loop, whose copies are boxes.
   LogicalResult chooseRoles(KernelOp kernel, Pipelining &pipelining) {
-    whyNoRoles_ = registers ? pipelining.whyNotRoles() : backend + " has no roles of warps";
+    whyNoRoles_ = registers ? pipelining.whyNotRoles() : target + " has no roles of warps";
     if (!whyNoRoles_.empty()) return success();
     const int64_t warps = int64_t(kernel.getThreads().value_or(threads)) / kWarpLanes;
     if (demandedRoles_) {
       roles_ = demandedRoles_;
       std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
       if (why.empty() && roles_.getPersistent()) why = pipelining.whyNotPersistent();
-      if (const int64_t programs = roles_.programsOfCluster(); why.empty() && programs > 1) {
-        why = programs <= mostInCluster ? pipelining.whyNotCluster(roles_)
-                                        : llvm::formatv("a cluster has {0} programs; {1} has at most {2}",
-                                                        programs, backend, mostInCluster);
+      if (why.empty() && roles_.programsOfCluster() > 1) {
+        why = pipelining.whyNotCluster(roles_);
         kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});
       }
       if (!why.empty()) return refuseRoles(kernel, why);
@@ -235,7 +213,7 @@ private:
     const bool demandsBoxes = copy && copy.getValue() == kBoxes;
     std::string why = wanted < 2 ? "it has one stage" : pipelining.analyse(), whyNoBoxes = why;
     if (whyNoBoxes.empty() && !(copy && !demandsBoxes) && (kind_ == Kind::Boxes || demandsBoxes))
-      whyNoBoxes = !boxes                     ? backend + " does not copy boxes of tensors"
+      whyNoBoxes = !boxes                     ? target + " does not copy boxes of tensors"
                    : !mayHaveVariants(kernel) ? "the kernel has reports, or variants of its own"
                    : !views_.empty()          ? "another loop of the kernel copies boxes"
                                               : pipelining.whyNotBoxes();

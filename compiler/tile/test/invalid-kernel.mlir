@@ -315,3 +315,45 @@ tile.kernel @k(%x: !tile.view<4xf32>) grid [] attributes {params = [
 tile.kernel @k() grid ["4"] attributes {params = [], group_rows = 2 : i64} {
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{has a cluster of [-1, -1] programs; extents are at least 1}}
+tile.kernel @negative(%n: index) grid ["n", "n"] attributes {cluster = array<i64: -1, -1>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{has a cluster of [0, 1] programs; extents are at least 1}}
+tile.kernel @zero(%n: index) grid ["n", "n"] attributes {cluster = array<i64: 0, 1>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{has a cluster of [2, 2] programs, which is no row and no column of them}}
+tile.kernel @square(%n: index) grid ["n", "n"] attributes {cluster = array<i64: 2, 2>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{has a cluster of [2]; it has two extents}}
+tile.kernel @line(%n: index) grid ["n", "n"] attributes {cluster = array<i64: 2>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{has a cluster of rows and columns; its grid needs two axes and has 1}}
+tile.kernel @axes(%n: index) grid ["n"] attributes {cluster = array<i64: 1, 2>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{has a cluster of [1, 2] programs, which does not divide its grid}}
+tile.kernel @divided(%n: index) grid ["n", "3"] attributes {cluster = array<i64: 1, 2>, params = [#tile.param<name = "n", kind = dim>]} {
+  tile.return
+}

@@ -23,6 +23,10 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
         kernel.emitOpError("has no vector width: run tile-vectorize first");
         return signalPassFailure();
       }
+      if (const int64_t programs = kernel.programsOfCluster(); programs > 1) {
+        kernel.emitOpError() << "has clusters of " << programs << " programs; " << targetName << " has none";
+        return signalPassFailure();
+      }
       KernelMetadata metadata = target::describeKernel(kernel, targetName);
       FailureOr<func::FuncOp> function = failure();
       if (std::optional<tile::Product> product = tile::Product::of(kernel))
