@@ -182,6 +182,62 @@ def k(X: ts.Tensor["n", ts.{dtype}], Y: ts.Tensor["n // 2", ts.{dtype}], Z: ts.T
         yield p
 
 
+def inplace():
+    """Tensors that a kernel reads and writes at the same places, where rows, programs and threads share bytes, or do not."""
+    for dtype in PACKED:
+        value = f"ts.tile.cast(ts.tile.cast({{}}, ts.i32) * 3 + 1, ts.{dtype})"
+
+        def updated(x):
+            return cast(x * 3 + 1, "i32", dtype)
+
+        for rows, columns in ((1, 64), (4, 32), (3, 5), (8, 1), (2, 64)):
+            part = f"W[m:m+{rows}, n:n+{columns}]"
+            p = program(f"packed/inplace/{dtype}/{rows}x{columns}", f"""@ts.kernel
+def k(W: ts.Tensor["M", "N", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, {rows}):
+        for n in ts.tile.parallel(0, N, {columns}):
+            {part} = {value.format(part)}
+""")
+            for m, n in (*SIZES, (1, 64), (8, 64), (8, 66), (13, 96)):
+                w = random(dtype, (m, n), m * n)
+                p.run({"M": m, "N": n}, {}, {"W": want(dtype, updated(w), initial=w)})
+            yield p
+        p = program(f"packed/inplace/{dtype}/masked", f"""@ts.kernel
+def k(B: ts.Tensor["M", "N", bool], W: ts.Tensor["M", "N", ts.{dtype}]):
+    for m in ts.tile.parallel(0, M, 4):
+        for n in ts.tile.parallel(0, N, 16):
+            ts.tile.store(W[m:m+4, n:n+16], {value.format("W[m:m+4, n:n+16]")}, mask=B[m:m+4, n:n+16])
+""")
+        for m, n in SIZES:
+            w, b = random(dtype, (m, n), m * n), random("bool", (m, n), 2)
+            p.run({"M": m, "N": n}, {"B": ("bool", b)}, {"W": want(dtype, np.where(b, updated(w), w), initial=w)})
+        yield p
+        p = program(f"packed/inplace/{dtype}/columns", f"""@ts.kernel
+def k(W: ts.Tensor["M", "N", ts.{dtype}], J: ts.Tensor["N", ts.i32]):
+    for m in ts.tile.parallel(0, M, 4):
+        for n in ts.tile.parallel(0, N, 16):
+            columns = J[n:n+16]
+            W[m:m+4, columns] = {value.format("W[m:m+4, columns]")}
+""")
+        for m, n in SIZES:
+            w, j = random(dtype, (m, n), m * n), np.random.default_rng(2).permutation(n)
+            p.run({"M": m, "N": n}, {"J": ("i32", j)}, {"W": want(dtype, updated(w), initial=w)})
+        yield p
+        p = program(f"packed/inplace/{dtype}/lanes", f"""@ts.kernel
+def k(Y: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        Y[i] = {value.format("Y[i]")}
+        if Z[I[i]] > 2:
+            Z[I[i]] = {value.format("Z[I[i]]")}
+""")
+        for n in (1, 2, 15, 16, 17, 63, 64, 65, 127, 1000, 1001):
+            y, z = random(dtype, n, n), random(dtype, n, 1)
+            p.run({"n": n}, {"I": ("i32", np.random.default_rng(2).permutation(n))},
+                  {"Y": want(dtype, updated(y), initial=y), "Z": want(dtype, np.where(z > 2, updated(z), z), initial=z)})
+        yield p
+
+
 def products():
     for dtype in PACKED:
         grouped = program(f"packed/grouped/{dtype}", f"""@ts.kernel
@@ -276,5 +332,5 @@ def f(X: ts.Tensor["M", "N", ts.{dtype}], I: ts.Tensor["k", ts.i32], Z: ts.Tenso
 
 
 def programs():
-    for family in (casts, tiles, shifted, masked, gathered, lanes, others, products, widened, graphs):
+    for family in (casts, tiles, shifted, masked, gathered, lanes, inplace, others, products, widened, graphs):
         yield from family()

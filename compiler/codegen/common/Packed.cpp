@@ -12,7 +12,8 @@
 // If vectors are known to begin with a whole byte, one load of their bytes and a shift give both halves.
 //
 // A store writes a byte of which it has both elements plainly. Of which it has only one it clears and sets
-// four bits with atomic operations, because the other ones may be another program's.
+// four bits with atomic operations, because the other ones may be another program's. On GPUs an element is
+// loaded alone by an atomic load for the same reason, if the kernel stores any.
 #include "compiler/codegen/common/TileLowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -152,10 +153,7 @@ Value TileLowering::loadPacked(Type memory, Value address, int64_t lanes, Value 
     return splat(one, lanes);
   }
   Value number = LLVM::PtrToIntOp::create(b_, b_.getI64Type(), address);
-  if (!lanes) {
-    Value v = load(byte, byteAddress(memory, address), 0, mask);
-    return bits.extended(bits.all(bits.right(v, bits.narrow(bits.shiftOf(number), 8)), 15), memory);
-  }
+  if (!lanes) return loadHalfByte(memory, number, address.getType(), mask);
   if (!mask && beginsWithByte()) return loadWholeBytes(memory, address, lanes);
   // The shifts take words, which processors can shift; what crosses from byte to byte is cut off.
   const int64_t half = lanes / 2;
@@ -178,8 +176,44 @@ Value TileLowering::loadPacked(Type memory, Value address, int64_t lanes, Value 
 Value TileLowering::loadPackedLanes(Type memory, Value addresses, Value mask) {
   Bits bits{b_};
   Value numbers = LLVM::PtrToIntOp::create(b_, sameShape(addresses.getType(), b_.getI64Type()), addresses);
+  if (loadsBesideStores()) {
+    const int64_t lanes = cast<VectorType>(addresses.getType()).getDimSize(0);
+    Vec<Value> each;
+    for (int64_t i = 0; i < lanes; ++i)
+      each.push_back(loadHalfByte(memory, lane(numbers, i), getElementTypeOrSelf(addresses.getType()),
+                                  mask ? lane(mask, i) : Value()));
+    return vector::FromElementsOp::create(b_, VectorType::get({lanes}, b_.getI8Type()), each);
+  }
   Value v = loadLanes(b_.getI8Type(), bytesAt(b_, b_.getLoc(), numbers, addresses.getType()), mask);
   return bits.extended(bits.all(bits.right(v, bits.narrow(bits.shiftOf(numbers), 8)), 15), memory);
+}
+
+/// The value of four bits of a byte.
+Value TileLowering::loadHalfByte(Type memory, Value number, Type address, Value mask) {
+  Bits bits{b_};
+  Type byte = b_.getI8Type();
+  Value from = bytesAt(b_, b_.getLoc(), number, address);
+  auto atomically = [&] {
+    return LLVM::LoadOp::create(b_, byte, from, /*alignment=*/1, /*isVolatile=*/false,
+                                /*isNonTemporal=*/false, /*isInvariant=*/false, /*isInvariantGroup=*/false,
+                                LLVM::AtomicOrdering::monotonic, syncScope(tile::MemoryScope::Device))
+        .getResult();
+  };
+  Value v;
+  if (!loadsBesideStores()) {
+    v = load(byte, from, 0, mask);
+  } else if (mask) {
+    auto branch = scf::IfOp::create(b_, byte, mask, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b_, atomically());
+    b_.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b_, zeroOf(byte));
+    v = branch.getResult(0);
+  } else {
+    v = atomically();
+  }
+  return bits.extended(bits.all(bits.right(v, bits.narrow(bits.shiftOf(number), 8)), 15), memory);
 }
 
 /// Sets four bits of a byte. Others may set the other four at the same time.

@@ -188,6 +188,9 @@ protected:
   virtual void beforeOp(Operation *) {}
   /// The program itself may write the tensor, so that reading an element counts as an effect.
   virtual bool mayChange(const View &) { return false; }
+  /// May other programs or threads store one half of a byte while the other half is loaded? Then the load has
+  /// to be atomic, as the store is.
+  virtual bool loadsBesideStores() { return false; }
   /// Creates an scf.for over the lanes of a linear_id program.
   virtual LogicalResult lowerLanes(mlir::scf::ForOp) = 0;
   virtual LogicalResult lowerReduce(tile::ReduceOp) = 0;
@@ -348,6 +351,7 @@ protected:
   Value loadWholeBytes(Type memory, Value address, int64_t lanes);
   void storeWholeBytes(Value v, Value bytes);
   Value loadPackedLanes(Type memory, Value addresses, Value mask);
+  Value loadHalfByte(Type memory, Value number, Type address, Value mask);
   void storePacked(Value v, Value address, Value mask);
   void storePackedLanes(Value vector, Value addresses, Value mask);
   void storeHalfByte(Value v, Value number, Type address);

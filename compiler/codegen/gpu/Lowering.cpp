@@ -221,6 +221,15 @@ bool KernelLowering::mayChange(const View &view) {
   return true;
 }
 
+/// Not only loads from the tensors that the kernel writes: they may be the memory of those that it reads
+/// (docs/c-abi.md).
+bool KernelLowering::loadsBesideStores() {
+  return llvm::any_of(kernel_.getBody().getArguments(), [&](BlockArgument arg) {
+    auto view = dyn_cast<tile::ViewType>(arg.getType());
+    return view && isPacked(view.getElementType()) && kernel_.getParam(arg).getAccess() != tile::Access::Read;
+  });
+}
+
 LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
   const bool outer = std::exchange(owesBarrier_, false);
   if (failed(TileLowering::lowerFor(op))) return failure();

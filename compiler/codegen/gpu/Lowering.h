@@ -48,6 +48,7 @@ private:
   void once(llvm::function_ref<void()> effect) override;
   Value onceValue(llvm::function_ref<Value()> effect) override;
   bool mayChange(const View &) override;
+  bool loadsBesideStores() override;
   LogicalResult lowerLanes(mlir::scf::ForOp) override;
   LogicalResult lowerFor(mlir::scf::ForOp) override;
   void lowerBarrier() override;

@@ -51,34 +51,40 @@ void KernelLowering::storeBytes(tile::StoreOp op, const Window &w, ArrayRef<int6
     Value twice = arith::AddIOp::create(b_, piece, piece);
     Value isOdd = arith::AndIOp::create(b_, row, number(i64, 1));
     Value first = arith::SubIOp::create(b_, twice, arith::IndexCastOp::create(b_, b_.getIndexType(), isOdd));
-    struct Half {
-      Value isStored, value;
+    Value second = arith::AddIOp::create(b_, first, constant(1));
+    // Only what is stored is evaluated: another thread may be storing what the expression of another element
+    // loads, if the tile is updated in place.
+    auto isStored = [&](Value element) -> Value {
+      at.back() = element;
+      Value is = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, element, constant(shape.back()));
+      if (!stored.lower.empty()) is = both(is, intervalMask(stored.lower, stored.upper, at, 0, stored.row));
+      if (!op.getFlags()) return is;
+      auto branch = scf::IfOp::create(b_, b_.getI1Type(), is, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b_, evaluate(op.getFlags(), at, 0, {false}));
+      b_.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b_, zeroOf(b_.getI1Type()));
+      return branch.getResult(0);
     };
-    auto half = [&](int64_t which) -> Half {
-      Value element = which ? arith::AddIOp::create(b_, first, constant(1)).getResult() : first;
-      Value isStored = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, element, constant(shape.back()));
-      at.back() = arith::SelectOp::create(b_, isStored, element, constant(0)); // what can be evaluated
-      if (!stored.lower.empty())
-        isStored = both(isStored, intervalMask(stored.lower, stored.upper, at, 0, stored.row));
-      if (op.getFlags()) isStored = both(isStored, evaluate(op.getFlags(), at, 0, {false}));
-      return {isStored, evaluate(op.getValue(), at, 0, {false})};
+    auto valueOf = [&](Value element) {
+      at.back() = element;
+      return evaluate(op.getValue(), at, 0, {false});
     };
-    const Half low = half(0), high = half(1);
+    Value hasLow = isStored(first), hasHigh = isStored(second);
     Value place = arith::AddIOp::create(b_, row, toI64(first));
-    auto both = scf::IfOp::create(b_, TypeRange(),
-                                  arith::AndIOp::create(b_, low.isStored, high.isStored).getResult(), true);
+    auto branch = scf::IfOp::create(b_, TypeRange(), both(hasLow, hasHigh), /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(both.thenBlock());
-    Value joined = arith::OrIOp::create(
-        b_, arith::AndIOp::create(b_, low.value, number(byte, 15)),
-        arith::ShLIOp::create(b_, arith::AndIOp::create(b_, high.value, number(byte, 15)), number(byte, 4)));
-    store(byte, joined,
+    b_.setInsertionPointToStart(branch.thenBlock());
+    Value low = arith::AndIOp::create(b_, valueOf(first), number(byte, 15)),
+          high = arith::ShLIOp::create(b_, valueOf(second), number(byte, 4));
+    store(byte, arith::OrIOp::create(b_, low, high),
           byteAddress(b_.getIntegerType(4), LLVM::IntToPtrOp::create(b_, w.view.data.getType(), place)));
-    b_.setInsertionPointToStart(both.elseBlock());
-    guarded(arith::OrIOp::create(b_, low.isStored, high.isStored), [&] {
-      Value one = arith::SelectOp::create(b_, low.isStored, number(i64, 0), number(i64, 1));
-      storeHalfByte(arith::SelectOp::create(b_, low.isStored, low.value, high.value),
-                    arith::AddIOp::create(b_, place, one), w.view.data.getType());
+    b_.setInsertionPointToStart(branch.elseBlock());
+    guarded(arith::OrIOp::create(b_, hasLow, hasHigh), [&] {
+      Value half = arith::SelectOp::create(b_, hasLow, number(i64, 0), number(i64, 1));
+      storeHalfByte(valueOf(arith::SelectOp::create(b_, hasLow, first, second)),
+                    arith::AddIOp::create(b_, place, half), w.view.data.getType());
     });
   });
 }
