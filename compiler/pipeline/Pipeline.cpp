@@ -27,6 +27,22 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   return decide;
 }
 
+/// Does the target add products of such factors with fewer bits than their sums have? A dtype without an
+/// instruction is multiplied in the narrowest one that has all of its values, as tile-assign-layouts does.
+bool addsShort(ArrayRef<MatrixProduct> products, DType factor) {
+  bool isShort = false;
+  std::optional<int> bits; // of the narrowest so far
+  for (const MatrixProduct &product : products)
+    forEachWord(product.dtypes, [&](std::string_view word) {
+      const std::optional<DType> dtype = parseDType(word);
+      if (!dtype || !holds(*dtype, factor) || (bits && info(*dtype).bits > *bits)) return true;
+      isShort = product.addsShort || (isShort && info(*dtype).bits == bits);
+      bits = info(*dtype).bits;
+      return true;
+    });
+  return isShort;
+}
+
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions. Masks become
   // explicit only in phase 3, so what they depend on is not folded here. Reductions are split while they
@@ -81,12 +97,9 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   TileRelaxArithmeticOptions relax;
   relax.backend = backend;
   relax.approximates = target.approximates;
-  for (const MatrixProduct &product : target.matrixInstructions)
-    if (product.addsShort)
-      forEachWord(product.dtypes, [&](std::string_view dtype) {
-        relax.shortSums.push_back(std::string(dtype));
-        return true;
-      });
+  for (const DTypeInfo &factor : allDTypes())
+    if (addsShort(target.matrixInstructions, factor.dtype))
+      relax.shortSums.push_back(std::string(name(factor.dtype)));
   kernel.addPass(createTileRelaxArithmetic(relax));
   kernel.addPass(createTileSkipHidden());
   // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where

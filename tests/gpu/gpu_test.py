@@ -231,6 +231,24 @@ def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                     else:
                         self.assertFalse({"ex2.approx.ftz.f32", "tanh.approx.f32", "v_exp_f32", "v_log_f32", "native_exp2", "native_recip"} & {*found}, found)
 
+    def test_fast_has_an_effect_where_sums_keep_fewer_bits(self):
+        """Factors of fp6 and fp4 are multiplied as fp8 where the target has no narrower instruction."""
+        source = self.folder / "narrow.py"
+        for dtype in ("fp8_e4m3", "fp8_e5m2", "fp6_e2m3", "fp6_e3m2", "fp4_e2m1", "f16", "i8"):
+            source.write_text(f"""import tessera as ts
+
+@ts.kernel
+def narrow(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["N", "K", ts.{dtype}], C: ts.Tensor["M", "N", ts.{'i32' if dtype == 'i8' else 'f32'}]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            C[m:m+64, n:n+64] = ts.tile.mma(A[m:m+64, 0:64], B[n:n+64, 0:64].T)
+""")
+            for target, keeps_fewer in (("ptx:sm_80", False), ("ptx:sm_89", True), ("ptx:sm_90a", True), ("rocm:gfx942", False)):
+                with self.subTest(dtype=dtype, target=target):
+                    metadata = self.run_tool(TSR, "compile", source, "--target", target, "--numerics", "fast", "--emit", "metadata")
+                    has_effect = keeps_fewer and dtype.startswith("fp")
+                    self.assertEqual("numerics fast has no effect" in metadata, not has_effect, metadata)
+
     def test_large_tiles_are_not_spilled(self):
         """Sums of 128 x 256 that are added to bf16, and that are stored as bf16 beside sums of their squares."""
         source, asm = self.folder / "large.py", self.folder / "large.s"
