@@ -59,7 +59,7 @@ struct KernelSpec {
   uint32_t cluster[3] = {1, 1, 1};          // programs per cluster
   uint32_t imageFormat = 0;                 // TSR_IMAGE_*; 0: the host has plugin ABI 1.0
   size_t dynamicSharedBytes = 0;            // the part of sharedBytes that each launch must request
-  size_t workspaceBytes = 0; // global memory per program; its address follows the launch values
+  size_t workspaceBytes = 0; // global memory per thread block; its address follows the launch values
   std::vector<tsr_be_argument_t> arguments = {}; // valueCount entries; empty if the host does not know them
   std::vector<tsr_be_tensor_map_t> tensorMaps = {}; // parameters of 128 bytes after all others
   bool isPersistent = false; // a launch has no more blocks than run at once; each runs several programs
