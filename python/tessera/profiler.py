@@ -199,8 +199,8 @@ class Profile:
 
 class trace:  # noqa: N801 (used as a function)
     """with trace("step.json") as profile: the work of the block, of all threads and backends, becomes the records of a Profile, and is
-    written to the file if one is named. At the end of the block it waits for queued work; ranges that are open then end with it. One trace
-    runs at a time.
+    written to the file if one is named. It waits for queued work before the block and at its end; ranges that are open then end with it. One
+    trace runs at a time.
 
     Raises ts.Error: TSR_EIO if the file cannot be written, TSR_EINVAL for a trace in a trace, and UnsupportedError for a backend
     without records. What the block raises stays, with a note about what failed after it."""
@@ -217,6 +217,7 @@ class trace:  # noqa: N801 (used as a function)
             needed = target if os.path.exists(target) and not os.path.isfile(target) else os.path.dirname(target)
             if os.path.isdir(target) or not os.access(needed, os.W_OK):
                 raise Error(f"{self._path} cannot be written", "TSR_EIO")
+        _core.synchronize()  # what was queued before is not of the block
         _core.trace_start()
         self._begin = time.monotonic_ns()
         return self._profile

@@ -114,6 +114,13 @@ class Profiles(unittest.TestCase):
             within.__exit__(None, None, None)
         self.assertGreaterEqual(profile.duration_ns, next(r for r in profile.records if r.kind == "range").end_ns - profile.records[0].begin_ns)
 
+    def test_what_was_queued_before_is_not_recorded(self):
+        for _ in range(3):
+            slow(self.x, self.y, 2000)
+        with ts.profiler.trace() as profile:
+            add(self.x, self.y)
+        self.assertEqual(self.named(profile, "launch"), ["add"])
+
     def test_the_end_waits_for_queued_work(self):
         with ts.profiler.trace() as profile:
             slow(self.x, self.y, 200)
