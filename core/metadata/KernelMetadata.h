@@ -151,7 +151,8 @@ struct KernelMetadata {
   std::vector<MetadataProduct> products;
   int64_t sharedBytes = 0, scratchBytes = 0, vectorBytes = 0;
   int64_t dynamicSharedBytes = 0; // the part of sharedBytes that a GPU launch must request
-  int64_t workspaceBytes = 0; // global memory per thread block of a GPU launch; its pointer is the last argument
+  int64_t workspaceBytes =
+      0; // global memory per thread block of a GPU launch; its pointer is the last argument
   std::vector<std::string> axes; // expressions
   std::vector<PlanCheck> checks; // only for a kernel; a function's are in its plan
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
