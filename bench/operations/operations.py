@@ -3,7 +3,7 @@
 
 Results are checked before anything is timed, against NumPy in double precision. Tessera and NumPy take turns, on arrays of one
 process. The table is sorted: the operations that are slowest beside NumPy come first. The cases are in cases.py; whole programs, as
-others write them, in programs.py, pictures.py, sciences.py and selections.py.
+others write them, in programs.py, pictures.py, sciences.py, selections.py and tutorials.py.
 """
 import argparse
 import json

@@ -59,13 +59,9 @@ void KernelLowering::storeBytes(tile::StoreOp op, const Window &w, ArrayRef<int6
       Value is = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, element, constant(shape.back()));
       if (!stored.lower.empty()) is = both(is, intervalMask(stored.lower, stored.upper, at, 0, stored.row));
       if (!op.getFlags()) return is;
-      auto branch = scf::IfOp::create(b_, b_.getI1Type(), is, /*withElseRegion=*/true);
-      OpBuilder::InsertionGuard guard(b_);
-      b_.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b_, evaluate(op.getFlags(), at, 0, {false}));
-      b_.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b_, zeroOf(b_.getI1Type()));
-      return branch.getResult(0);
+      return choose(
+          is, [&]() -> Vec<Value> { return {evaluate(op.getFlags(), at, 0, {false})}; },
+          [&]() -> Vec<Value> { return {zeroOf(b_.getI1Type())}; })[0];
     };
     auto valueOf = [&](Value element) {
       at.back() = element;

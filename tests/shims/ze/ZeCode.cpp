@@ -55,7 +55,7 @@ EXPORT zeModuleCreate(void *handle, void *deviceHandle, const ModuleDescription 
   if (code.version > 0x10200) return finish(kBuildFailure, "error: SPIR-V newer than 1.2");
   auto module = std::make_shared<ZeModule>();
   std::istringstream flags(description->pBuildFlags ? description->pBuildFlags : "");
-  bool isRounding = false; // the emulator always rounds correctly, this device only if it is told to
+  bool isRounding = false; // without the option, division and square roots of f32 are inexact
   for (std::string flag; flags >> flag;) {
     if (flag == "-ze-fp32-correctly-rounded-divide-sqrt")
       isRounding = true;
