@@ -256,6 +256,7 @@ def k(X: ts.Tensor["n", ts.{dtype}], I: ts.Tensor["n", ts.i32], H: ts.Tensor["m"
     yield from shared_indices()
     yield from private_values()
     yield from atomic_tiles()
+    yield from atomic_subscripts()
     p = program("atomic/counter", """@ts.kernel
 def k(count: ts.Tensor[1, ts.i32], seen: ts.Tensor["n", ts.i32]):
     i = ts.tile.linear_id()
@@ -281,6 +282,49 @@ def k(I: ts.Tensor["n", ts.i32], H: ts.Tensor["m", ts.i32]):
 """)
     index = np.random.default_rng(4).integers(0, 7, 64)
     yield p.run({"n": 64, "m": 7}, {"I": ("i32", index)}, {"H": want("i32", np.bincount(index, minlength=7), initial=np.zeros(7))})
+
+
+def atomic_subscripts():
+    """Atomics on what subscripts select: slices, slices with steps, tiles of indices before, behind and without a slice."""
+    for dtype in ("i32", "f32"):
+        p = program(f"atomic/subscripts/{dtype}", f"""@ts.kernel
+def k(I: ts.Tensor["n", ts.i32], X: ts.Tensor["n", "w", ts.{dtype}], A: ts.Tensor["m", "w", ts.{dtype}], B: ts.Tensor["w", "m", ts.{dtype}],
+      C: ts.Tensor["n", "w", ts.{dtype}], D: ts.Tensor["n", "m", ts.{dtype}], E: ts.Tensor["m", "m", "w", ts.{dtype}],
+      F: ts.Tensor["n", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, 8):
+        at = I[i:i+8]
+        ts.tile.atomic_add(D[i, at], 1)
+        ts.tile.atomic_add(F[0], 1)
+        ts.tile.atomic_add(F[i:i+8:2], 5)
+        for j in ts.tile.range(0, w, 4):
+            x = X[i:i+8, j:j+4]
+            ts.tile.atomic_add(A[at, j:j+4], x)
+            ts.tile.atomic_add(B[j:j+4, at], x.T)
+            ts.tile.atomic_add(C[i-1:i+7, j:j+4], value=x)
+            ts.tile.atomic_add(C[i:i+8, 0], ts.tile.row_sum(x))
+            ts.tile.atomic_add(E[at[:, None], at[None, 0:4], j:j+4], 1)
+""")
+        for n, m, w in ((1, 1, 1), (8, 3, 4), (21, 6, 7)):
+            rng = np.random.default_rng(n)
+            index, x = rng.integers(-1, m + 1, n), rng.integers(-9, 10, (n, w))
+            inside = (index >= 0) & (index < m)
+            a, b, d, e = np.zeros((m, w)), np.zeros((w, m)), np.zeros((n, m)), np.zeros((m, m, w))
+            np.add.at(a, index[inside], x[inside])
+            np.add.at(b.T, index[inside], x[inside])
+            c = np.concatenate([x[1:], np.zeros((1, w), "i8")])
+            c[:, 0] += x.sum(1)
+            f = np.where(np.arange(n) % 2, 0, 5)
+            for i in range(0, n, 8):
+                rows = index[i:i + 8]
+                np.add.at(d[i], rows[inside[i:i + 8]], 1)
+                f[0] += 1
+                for r in rows[inside[i:i + 8]]:
+                    for s in rows[:4][inside[i:i + 4]]:
+                        e[r, s] += 1
+            p.run({"n": n, "m": m, "w": w}, {"I": ("i32", index), "X": (dtype, x)},
+                  {name: want(dtype, values, initial=np.zeros(values.shape))
+                   for name, values in {"A": a, "B": b, "C": c, "D": d, "E": e, "F": f}.items()})
+        yield p
 
 
 def atomic_tiles():

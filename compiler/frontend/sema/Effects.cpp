@@ -96,7 +96,8 @@ private:
       return false;
     }
     if (last.starts_with("atomic_") && e.items.size() > 1) {
-      if (std::string t = tensor(*e.items[1]); !t.empty()) {
+      const ast::Expr &place = *e.items[1];
+      if (std::string t = tensor(place.kind == ast::Expr::Subscript ? *place.items[0] : place); !t.empty()) {
         out_.reads.insert(t);
         out_.writes.insert(t);
       }

@@ -36,20 +36,6 @@ const ast::Expr *Elaborator::defaultOf(const ops::Argument &argument) {
   return parsed[0].value.get();
 }
 
-/// The hint for an atomic of `C[m:m+32]`: its tensor and index are two arguments.
-static std::string placeHint(const ast::Expr *tensor, const LanguageFunction &f,
-                             const ops::Signature &signature) {
-  if (!tensor || tensor->kind != ast::Expr::Subscript || signature.size() < 2) return {};
-  if (signature[0].name != "tensor" || signature[1].name != "index") return {};
-  std::string values;
-  for (size_t i = 2; i < signature.size() && !signature[i].optional(); ++i)
-    values += ", " + std::string(signature[i].name);
-  const std::string call = "ts.tile." + std::string(f.name);
-  return "the tensor and its index are two arguments: " + call + "(C, i" + values + "), or " + call +
-         "(C, (rows[:, None], columns[None, :])" + values +
-         "); for a slice m:m+32 the index is m + ts.tile.arange(32)";
-}
-
 /// Returns the arguments as they are written: "(start, stop=None)".
 static std::string shownArguments(const ops::Signature &signature) {
   std::string out;
@@ -88,9 +74,18 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   std::array<bool, ops::Signature::kMax> isGiven{};
   for (size_t i = 0; i < taken; ++i)
     isGiven[i] = true;
+  // store(C[i:i+8], x) and atomic_add(C[i], x): what is in brackets takes the place of the index.
+  const bool isPlaced = !graph_ && taken == 0 && given > 0 && signature.find("index") == 1 &&
+                        signature[1].optional() && call.items[first]->kind == ast::Expr::Subscript;
   for (size_t i = 0; i < given; ++i) {
-    out.push_back({taken + i, call.items[first + i].get(), call.items[first + i]->loc});
-    isGiven[taken + i] = true;
+    const size_t index = taken + i + (isPlaced && i > 0);
+    if (index >= signature.size())
+      return refuse(call.loc,
+                    name() + " takes at most " + std::to_string(signature.size() - 1) +
+                        " arguments where the index is in brackets, found " + std::to_string(given),
+                    usage);
+    out.push_back({index, call.items[first + i].get(), call.items[first + i]->loc});
+    isGiven[index] = true;
   }
   for (const ast::Keyword &k : call.keywords) {
     const size_t i = signature.find(k.name);
@@ -108,10 +103,8 @@ bool Elaborator::bind(const ast::Expr &call, const LanguageFunction &f, size_t t
   for (size_t i = 0; i < signature.size(); ++i)
     if (!isGiven[i]) {
       if (!signature[i].optional()) {
-        const auto tensor = std::ranges::find(out, size_t{0}, &BoundArgument::index);
-        const std::string hint = placeHint(tensor == out.end() ? nullptr : tensor->value, f, signature);
         return refuse(call.loc, name() + " lacks its argument '" + std::string(signature[i].name) + "'",
-                      hint.empty() ? usage : hint);
+                      usage);
       }
       if (const ast::Expr *value = defaultOf(signature[i])) out.push_back({i, value, call.loc});
     }

@@ -243,6 +243,37 @@ bool Elaborator::finishGather(Access &out, Range loc) {
   return true;
 }
 
+/// Returns the index of every element of the access, one value per dim: a scalar where all elements have the
+/// same index, otherwise a tile with an axis of 1 where its index does not vary.
+std::vector<Value> Elaborator::elementIndices(Access access, Range loc) {
+  const size_t rank = access.shape.size();
+  const auto slices =
+      static_cast<size_t>(std::ranges::count_if(access.extents, [](int64_t extent) { return extent >= 0; }));
+  const size_t gatherRank = rank - slices;
+  std::vector<Value> out;
+  size_t axis = 0; // of the next slice
+  for (size_t dim = 0; dim < access.starts.size(); ++dim) {
+    Value index = Value::of(std::move(access.starts[dim]));
+    size_t last = access.gatherAxis + gatherRank; // the axis after those of the index
+    if (access.extents[dim] >= 0) {
+      std::vector<ExprPtr> args;
+      args.push_back(constInt(0, loc, DType::I32));
+      Value offset =
+          Value::of(make(Op::Arange, {Type::Tile, DType::I32, {access.extents[dim]}}, loc, std::move(args)));
+      index = binary(Op::Add, std::move(index), cast(std::move(offset), DType::I64, loc), loc);
+      if (axis == access.gatherAxis) axis += gatherRank;
+      last = ++axis;
+    }
+    if (index.isTile())
+      for (size_t trailing = last; trailing < rank; ++trailing) {
+        const auto end = static_cast<int>(index.shape.size());
+        index = expandDims(std::move(index), end, loc);
+      }
+    out.push_back(std::move(index));
+  }
+  return out;
+}
+
 /// Fills the leading indices of a tensor that is indexed with fewer than its rank: they are launch axes,
 /// which must be the same for every tensor of the kernel.
 bool Elaborator::batchPrefix(int param, size_t count, Range loc, Access &out) {

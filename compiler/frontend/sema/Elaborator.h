@@ -228,6 +228,8 @@ public:
   bool indexByTile(Value, Range, const std::string &what, Access &);
   bool gatherSteps(Access &, Range);
   bool finishGather(Access &, Range);
+  std::vector<Value> elementIndices(Access,
+                                    Range); // an index per dim; tiles that broadcast to the access's shape
   bool batchPrefix(int param, size_t count, Range, Access &);
   Value loadAccess(Access, Range);
   Value pendingLoad(Access, Range); // an expression that reads where it is used

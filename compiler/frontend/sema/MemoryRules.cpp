@@ -97,7 +97,7 @@ Value load(Elaborator &ctx, const KernelCall &a) {
 
 Value store(Elaborator &ctx, const KernelCall &a) {
   const Range loc = a.loc;
-  const ast::Expr *value = a[2] ? a[2] : a[1];
+  const ast::Expr *value = a[2];
   if (!value) {
     ctx.fail(Code::E_ARGUMENTS, loc, "'store' takes a slice and a value, or a tensor, its index and a value");
     return Value::none();
@@ -110,7 +110,7 @@ Value store(Elaborator &ctx, const KernelCall &a) {
     v = ctx.broadcastTo(ctx.strengthen(std::move(v)), shape, value->loc);
     return v.isError() ? std::move(v) : withMask(ctx, std::move(v), *a[3], "store");
   };
-  if (!a[2] || !a[1]) { // ctx.store(A[i:i+64], value)
+  if (!a[1]) { // ctx.store(A[i:i+64], value)
     Value v = ctx.operand(*value);
     std::optional<Elaborator::Access> target = ctx.access(*a[0]);
     if (!target) return Value::none();
@@ -241,49 +241,95 @@ static bool readScope(Elaborator &ctx, const ast::Expr &e, MemoryScope &out) {
   return false;
 }
 
+/// How an atomic is written.
+static std::string usageOf(const LanguageFunction &f) {
+  return std::string("write ts.tile.") + f.name +
+         (f.id == FunctionId::AtomicCas ? "(C[i], compare, value)" : "(C[i], value)");
+}
+
+/// Returns the place of an atomic: the tensor, and an integer or a tile of integers for each of its dims.
+/// `atomic_add(C[m:m+16, n], value)` and `atomic_add(C, (rows, n), value)` say the same.
+static std::optional<std::vector<Value>> placeOfAtomic(Elaborator &ctx, const KernelCall &a, int &tensor) {
+  const std::string what = std::string("'") + a.function.name + "'";
+  const std::string usage = usageOf(a.function);
+  auto onTensor = [&](const std::string &found) {
+    ctx.fail(Code::E_ATOMIC, a[0]->loc, what + " works on a tensor, found " + found, usage);
+    return std::nullopt;
+  };
+  if (a[0]->kind == ast::Expr::Subscript) {
+    if (a[1]) {
+      ctx.fail(Code::E_ARGUMENTS, a[1]->loc, what + " has its index in brackets and as an argument", usage);
+      return std::nullopt;
+    }
+    std::optional<Elaborator::Access> access = ctx.access(*a[0]);
+    if (!access) return std::nullopt;
+    if (access->param < 0) return onTensor("shared memory");
+    tensor = access->param;
+    return ctx.elementIndices(std::move(*access), a[0]->loc);
+  }
+  if (!a[1]) {
+    ctx.fail(Code::E_ARGUMENTS, a.loc, what + " lacks its argument 'index'", usage);
+    return std::nullopt;
+  }
+  const Value base = ctx.evaluate(*a[0]);
+  std::vector<Value> indices = indexList(ctx.evaluate(*a[1]));
+  if (base.isError()) return std::nullopt;
+  if (base.kind != Value::Tensor) return onTensor(describe(base));
+  tensor = base.index;
+  const Param &p = ctx.kernel_.params[static_cast<size_t>(tensor)];
+  if (indices.size() > p.dims.size()) {
+    ctx.fail(Code::E_INDEX, a[1]->loc,
+             "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " +
+                 std::to_string(indices.size()) + " indices are given");
+    return std::nullopt;
+  }
+  Elaborator::Access prefix;
+  if (!ctx.batchPrefix(tensor, indices.size(), a.loc, prefix)) return std::nullopt;
+  std::vector<Value> place;
+  for (ExprPtr &start : prefix.starts)
+    place.push_back(Value::of(std::move(start)));
+  for (Value &v : indices) {
+    v = ctx.asOperand(std::move(v), a[1]->loc);
+    if (v.isError()) return std::nullopt;
+    if (!isInt(v.dtype)) {
+      ctx.fail(Code::E_ATOMIC, a[1]->loc, "an index is an integer, found " + describe(v));
+      return std::nullopt;
+    }
+    place.push_back(v.isTile() ? ctx.cast(std::move(v), DType::I64, a.loc)
+                               : Value::of(ctx.indexExpr(v, a.loc)));
+  }
+  return place;
+}
+
 Value atomic(Elaborator &ctx, const KernelCall &a) {
   const LanguageFunction &b = a.function;
   const Range loc = a.loc;
-  bool isCas = b.id == FunctionId::AtomicCas;
-  Value base = ctx.evaluate(*a[0]);
-  std::vector<Value> indices = indexList(ctx.evaluate(*a[1]));
+  const size_t last = b.id == FunctionId::AtomicCas ? 3 : 2; // of the values
+  for (size_t i = 2; i <= last; ++i)
+    if (!a[i])
+      return ctx.fail(Code::E_ARGUMENTS, loc,
+                      std::string("'") + b.name + "' lacks its argument '" +
+                          (i < last ? "compare'" : "value'"),
+                      usageOf(b));
+  int tensor = -1;
+  std::optional<std::vector<Value>> place = placeOfAtomic(ctx, a, tensor);
   std::vector<Value> values;
-  if (isCas) values.push_back(ctx.operand(*a[2]));
-  values.push_back(ctx.operand(*a[isCas ? 3 : 2]));
+  for (size_t i = 2; i <= last; ++i)
+    values.push_back(ctx.operand(*a[i]));
   MemoryOrder order;
   MemoryScope scope;
-  bool ok = readOrder(ctx, *a[isCas ? 4 : 3], order);
-  ok &= readScope(ctx, *a[isCas ? 5 : 4], scope);
-  if (!ok || base.isError()) return Value::error();
-  if (base.kind != Value::Tensor)
-    return ctx.fail(Code::E_ATOMIC, a[0]->loc,
-                    std::string("'") + b.name + "' works on a tensor, found " + describe(base),
-                    "write ts.tile." + std::string(b.name) + "(tensor, index, value)");
-  Param &p = ctx.kernel_.params[static_cast<size_t>(base.index)];
+  bool ok = readOrder(ctx, *a[last + 1], order);
+  ok &= readScope(ctx, *a[last + 2], scope);
+  if (!ok || !place) return Value::error();
+  Param &p = ctx.kernel_.params[static_cast<size_t>(tensor)];
   const int bits = info(p.dtype).bits;
   if ((bits != 32 && bits != 64) || p.dtype == DType::TF32)
     return ctx.fail(Code::E_UNIMPLEMENTED, loc,
                     std::string("TSR_UNIMPLEMENTED: ") + b.name + " on " + name(p.dtype) +
                         " (built for i32, i64, u32, u64, f32, f64)");
 
-  Elaborator::Access prefix;
-  if (indices.size() > p.dims.size())
-    return ctx.fail(Code::E_INDEX, a[1]->loc,
-                    "'" + p.name + "' has " + std::to_string(p.dims.size()) + " dims, but " +
-                        std::to_string(indices.size()) + " indices are given");
-  if (!ctx.batchPrefix(base.index, indices.size(), loc, prefix)) return Value::error();
-
   // Indices and values are all scalars, or are broadcast to one shape.
-  std::vector<Value> all;
-  for (ExprPtr &start : prefix.starts)
-    all.push_back(Value::of(std::move(start)));
-  for (Value &v : indices) {
-    v = ctx.asOperand(std::move(v), a[1]->loc);
-    if (v.isError()) return v;
-    if (!isInt(v.dtype))
-      return ctx.fail(Code::E_ATOMIC, a[1]->loc, "an index is an integer, found " + describe(v));
-    all.push_back(v.isTile() ? ctx.cast(std::move(v), DType::I64, loc) : Value::of(ctx.indexExpr(v, loc)));
-  }
+  std::vector<Value> all = std::move(*place);
   for (Value &v : values) {
     if (v.isError()) return v;
     if (!v.converts(p.dtype))
@@ -311,7 +357,7 @@ Value atomic(Elaborator &ctx, const KernelCall &a) {
   }
   Type type{shape.empty() ? Type::Scalar : Type::Tile, p.dtype, shape};
   ExprPtr e = ctx.make(Op::Atomic, type, loc, std::move(args));
-  e->param = base.index;
+  e->param = tensor;
   e->order = order;
   e->scope = scope;
   switch (b.id) {
