@@ -42,6 +42,13 @@ def product(policy, more=""):
             f"    Y[:, :] = ts.tile.cast(ts.tile.mma(X[:, :], X[:, :]{more}), ts.f32)\n")
 
 
+def looped(stages):
+    return (f"{HEAD}@ts.kernel\ndef k(X: ts.Tensor[64, 512, ts.bf16], Y: ts.Tensor[64, 64, ts.f32]):\n"
+            "    acc = ts.tile.zeros((64, 64), ts.f32)\n"
+            f"    for j in ts.tile.range(0, 512, 32, stages={stages}):\n        acc = ts.tile.mma(X[:, j:j+32], X[:, j:j+32].T, acc)\n"
+            "    Y[:, :] = acc\n")
+
+
 def graph(expression, decorator="@ts.jit", tensor='"n", 16, ts.f32'):
     return f"{HEAD}{decorator}\ndef k(X: ts.Tensor[{tensor}]):\n    return {expression}\n"
 
@@ -63,8 +70,8 @@ def decorated(arguments):
 class Case:
     """What asks for something, what does not (None: there is no such program), and words of the report."""
 
-    def __init__(self, asks, plain=None, *, options=(), report="has no effect", stage="target", edit=None):
-        self.asks, self.plain, self.options, self.report, self.stage, self.edit = asks, plain, options, report, stage, edit
+    def __init__(self, asks, plain=None, *, options=(), report="has no effect", stage="target", edit=None, shape=None):
+        self.asks, self.plain, self.options, self.report, self.stage, self.edit, self.shape = asks, plain, options, report, stage, edit, shape
 
 
 CASES = {
@@ -72,6 +79,7 @@ CASES = {
     "alloc_shared(align=N)": Case(shared(", align=4096"), shared(""), stage="metadata"),
     "range(stages=N)": Case(tiles("for j in ts.tile.range(0, 4, 1, stages=3):\n    X[i:i+32] = X[i:i+32] + 1.0"),
                             report="stages=3 has no effect"),
+    "range(stages=N), of a loop of products": Case(looped(4), looped(2), report="stages=4 has no effect", shape=(64, 512)),
     "prefetch(slice)": Case(tiles("ts.tile.prefetch(X[i+32:i+64])\nX[i:i+32] = X[i:i+32] + 1.0"),
                             tiles("X[i:i+32] = X[i:i+32] + 1.0"), report="prefetch has no effect"),
     "order= of atomics and fence": Case(tiles(FENCE.format("seq_cst", "device")), tiles(FENCE.format("acquire", "device"))),
@@ -116,6 +124,9 @@ CASES = {
         "", edit=("order = array<i64: 0, 1>", "order = array<i64: 1, 0>")),
     "Schedule IR: tile": Case(graph("ts.relu(X + 1.0)"), "", edit=("array<i64: ", "tile")),
     "Schedule IR: stages": Case(graph("X @ X", tensor="512, 512, ts.f32"), edit=("schedule.group matmul(", "stages"), report="stages=3 has no effect"),
+    "Schedule IR: stages, of products by instructions": Case(graph("X @ X", tensor="512, 512, ts.bf16"), "",
+                                                             edit=("schedule.group matmul(", "stages"),
+                                                             report="stages=3 has no effect"),
 }
 
 
@@ -188,7 +199,7 @@ class Requests(unittest.TestCase):
         case = CASES[request]
         if cell != "no effect" or case.edit:
             return
-        shape = (16, 16) if "16, 16" in case.asks else (100,)
+        shape = case.shape or ((16, 16) if "16, 16" in case.asks else (100,))
         x = np.ones(shape, "i4" if "ts.i32" in case.asks else "f4")
         report = case.report.replace("\\", "")
         result = self.tsr.run(case.asks, (), {"X": x}, "--verbose", *case.options)
