@@ -52,7 +52,7 @@ bool Block::run(Launch &launch, int64_t index) {
     lane = {};
   ended_ = 0, clusterArrived_ = 0, clusterPhase_ = 0;
   freeRegisters_.assign(static_cast<size_t>(blocks_), 0);
-  waiting_.clear(), registers_.clear();
+  barriers_.clear(), registers_.clear();
   counts_ = {};
   failed_ = isRoundOver_ = false;
   if (launch.checker) launch.checker->beginBlock(*this);
@@ -69,7 +69,7 @@ bool Block::run(Launch &launch, int64_t index) {
   }
   running = outer;
   if (!failed_ && (ended_ < lanes() || !boxes_.empty())) explainStop();
-  if (!failed_) failed_ = explainTensor();
+  if (!failed_) failed_ = explainTensor() || explainPassed();
   if (!failed_ && launch.checker && launch.checker->findRemoteAfterEnd()) failed_ = true;
   if (failed_) launch.failed = true;
   launch.counts.add(counts_);
@@ -128,24 +128,45 @@ uint32_t Block::coordinate(int32_t which) const {
 
 // ---- Barriers of the block
 
-void Block::barrier(int32_t number, int32_t count, int32_t site) {
-  number += rankOf(running_) * kBarriers;
-  lanes_[static_cast<size_t>(running_)].barrier = number;
+void Block::barrier(int32_t number, int32_t count, bool waits, int32_t site) {
+  const int32_t key = number + rankOf(running_) * kBarriers;
   const int all = count ? count : blockLanes_;
-  if (++waiting_[number] < all) return stop(State::AtBarrier, site);
+  Barrier &barrier = barriers_.try_emplace(key, Barrier{number, all}).first->second;
+  auto fail = [&](const std::string &what) {
+    launch_->report.add("E_EMU_OPERANDS", {site, barrier.site},
+                        launch_->kernel.image->site(site).place() + ": " + who(running_) +
+                            " arrives in barrier " + std::to_string(number) + what);
+    end();
+  };
+  if (number < 0 || number >= kBarriers) fail("; a block has barriers 0 to " + std::to_string(kBarriers - 1));
+  if (barrier.count != all)
+    fail(" of " + std::to_string(all) + " lanes, in which others have arrived as one of " +
+         std::to_string(barrier.count) + " lanes");
+  if (std::ranges::find(barrier.passed, running_) != barrier.passed.end())
+    fail(" a second time, before its " + std::to_string(all) + " lanes have");
   Lane &own = lanes_[static_cast<size_t>(running_)];
-  own.state = State::AtBarrier, own.site = site;
-  completeBarrier(number);
+  barrier.site = site;
+  ++barrier.arrived;
+  if (waits) {
+    own.barrier = key, own.state = State::AtBarrier, own.site = site;
+  } else {
+    barrier.passed.push_back(running_);
+    if (launch_->checker) launch_->checker->arriveInBarrier(key);
+  }
+  if (barrier.arrived == all) return completeBarrier(key);
+  if (waits) fibres_.leave();
 }
 
-void Block::completeBarrier(int32_t number) {
-  waiting_[number] = 0;
+void Block::completeBarrier(int32_t key) {
+  barriers_.erase(key);
   ++counts_.barriers;
   std::vector<int> members;
   for (int lane = 0; lane < lanes(); ++lane) {
     const Lane &other = lanes_[static_cast<size_t>(lane)];
-    if (other.state == State::AtBarrier && other.barrier == number) members.push_back(lane);
+    if (other.state == State::AtBarrier && other.barrier == key) members.push_back(lane);
   }
+  if (launch_->checker) launch_->checker->barrier(members, key);
+  if (members.empty()) return; // no lane waits
   const int first = members.front();
   const int32_t site = lanes_[static_cast<size_t>(first)].site;
   for (const int lane : members)
@@ -161,7 +182,6 @@ void Block::completeBarrier(int32_t number) {
     Lane &member = lanes_[static_cast<size_t>(lane)];
     member.state = State::Ready, member.isTensorFenced = false;
   }
-  if (launch_->checker) launch_->checker->barrier(members);
   isRoundOver_ = true;
   fibres_.leave();
 }
@@ -360,6 +380,28 @@ void Block::end() {
     fibres_.leave();
 }
 
+std::string Block::waitsInBarriers() const {
+  std::string all;
+  for (const auto &[key, barrier] : barriers_)
+    if (const auto waiting = barrier.arrived - std::ssize(barrier.passed);
+        waiting && barrier.count < blockLanes_)
+      all += "; " + std::to_string(waiting) + " lanes wait in barrier " + std::to_string(barrier.number) +
+             " (" + launch_->kernel.image->site(barrier.site).place() + "), in which " +
+             std::to_string(barrier.arrived) + " of " + std::to_string(barrier.count) + " have arrived";
+  return all;
+}
+
+bool Block::explainPassed() {
+  for (const auto &[key, barrier] : barriers_) {
+    launch_->report.add("E_EMU_NOT_AWAITED", {barrier.site, -1},
+                        launch_->kernel.image->site(barrier.site).place() + ": " + who(-1) +
+                            " ends before a lane has waited for this arrival in barrier " +
+                            std::to_string(barrier.number));
+    return true;
+  }
+  return false;
+}
+
 /// No lane can run and some have not ended.
 void Block::explainStop() {
   failed_ = true;
@@ -371,6 +413,12 @@ void Block::explainStop() {
     if (state == State::AtBarrier && atBarrier++ == 0) barrierLane = i;
     if (state == State::AtWarp && atWarp++ == 0) warpLane = i;
     if (state == State::Done && endedLane < 0) endedLane = i;
+  }
+  if (const std::string all = waitsInBarriers(); !atWarp && !all.empty()) {
+    const int32_t site = lanes_[static_cast<size_t>(barrierLane)].site;
+    launch_->report.add("E_EMU_DEADLOCK", {site, -1},
+                        image.site(site).place() + ": " + who(-1) + " cannot go on" + all);
+    return;
   }
   const int waits = barrierLane >= 0 ? barrierLane : warpLane;
   const int32_t site = lanes_[static_cast<size_t>(waits)].site;

@@ -70,8 +70,9 @@ public:
   /// The memory of the lane's block; of all blocks of the cluster.
   uint8_t *ownShared() { return shared_ + rankOf(running_) * kArenaBytes; }
   uint8_t *shared() { return shared_; }
-  /// Waits at barrier `number` for so many lanes in all, whole warps; 0: for all lanes of the block.
-  void barrier(int32_t number, int32_t count, int32_t site);
+  /// Arrives in barrier `number` of so many lanes in all, whole warps; 0: of all lanes of the block. If it
+  /// `waits`, it waits until all have arrived.
+  void barrier(int32_t number, int32_t count, bool waits, int32_t site);
   uint32_t meetWarp(const Request &, int32_t site);
   /// Starts a copy into shared memory of `copied` of `bytes` bytes, the others become zeros. It is done when
   /// the lane waits for its group.
@@ -168,6 +169,13 @@ private:
     uint32_t word, bytes; // the offset of the word
     int32_t site;
   };
+  /// A barrier of a block in the phase that has begun.
+  struct Barrier {
+    int32_t number = 0, count = 0; // of lanes that it is for
+    int arrived = 0;
+    std::vector<int> passed = {}; // lanes that have arrived and do not wait
+    int32_t site = 0;             // of the last arrival
+  };
   struct Lane {
     State state = State::Ready;
     int32_t site = 0;
@@ -188,7 +196,11 @@ private:
   static void body(void *self, int lane);
   int next(int after);
   void stop(State state, int32_t site);
-  void completeBarrier(int32_t number);
+  void completeBarrier(int32_t key);
+  /// What lanes wait for in barriers, as the end of a report; "": none does.
+  std::string waitsInBarriers() const;
+  /// Reports arrivals in a barrier that no lane has waited for.
+  bool explainPassed();
   void completeCluster();
   void endLane(int lane);
   bool explainCluster();
@@ -225,11 +237,11 @@ private:
   std::vector<uint64_t> values_;
   Counts counts_;
   int running_ = -1, ended_ = 0;
-  std::map<int32_t, int> waiting_;     // lanes, by their block and the number of its barrier
-  int clusterArrived_ = 0;             // lanes, in the phase of the cluster's barrier
-  uint64_t clusterPhase_ = 0;          // that have ended
-  std::map<int, int64_t> registers_;   // of a lane, by group of warps; the others have those at entry
-  std::vector<int64_t> freeRegisters_; // that groups have given back, by block
+  std::map<int32_t, Barrier> barriers_; // that lanes have arrived in, by their block and number
+  int clusterArrived_ = 0;              // lanes, in the phase of the cluster's barrier
+  uint64_t clusterPhase_ = 0;           // that have ended
+  std::map<int, int64_t> registers_;    // of a lane, by group of warps; the others have those at entry
+  std::vector<int64_t> freeRegisters_;  // that groups have given back, by block
   bool failed_ = false;
   bool isRoundOver_ = false;              // a barrier is complete: the next round begins with the first lane
   std::map<uint32_t, Arrivals> arrivals_; // by offset in shared memory

@@ -167,12 +167,12 @@ bool Block::explainArrivals() {
     if (lane.state == State::AtArrivals && waiting++ == 0) first = &lane;
   if (first) {
     const Arrivals &arrivals = arrivals_.at(first->awaited);
-    launch_->report.add("E_EMU_DEADLOCK", {first->site, -1},
-                        image.site(first->site).place() + ": " + who(-1) +
-                            " cannot go on: " + std::to_string(waiting) + " lanes wait for phase " +
-                            std::to_string(arrivals.phase) + " of the word at " +
-                            nameOfShared(first->awaited) + ", in which " + std::to_string(arrivals.missing) +
-                            " arrivals and " + std::to_string(arrivals.bytes) + " bytes are missing");
+    launch_->report.add(
+        "E_EMU_DEADLOCK", {first->site, -1},
+        image.site(first->site).place() + ": " + who(-1) + " cannot go on: " + std::to_string(waiting) +
+            " lanes wait for phase " + std::to_string(arrivals.phase) + " of the word at " +
+            nameOfShared(first->awaited) + ", in which " + std::to_string(arrivals.missing) +
+            " arrivals and " + std::to_string(arrivals.bytes) + " bytes are missing" + waitsInBarriers());
     return true;
   }
   if (ended_ < lanes() || boxes_.empty()) return false;

@@ -26,8 +26,8 @@ TESSERA_EMULATED void tsr_emu_await_cluster(int32_t site) { Block::current().awa
 TESSERA_EMULATED const void *tsr_emu_implicit_arguments() { return Block::current().gridSize(); }
 
 /// Barrier `number`, of so many lanes; 0: of all.
-TESSERA_EMULATED void tsr_emu_barrier(int32_t number, int32_t count, int32_t site) {
-  Block::current().barrier(number, count, site);
+TESSERA_EMULATED void tsr_emu_barrier(int32_t number, int32_t count, int32_t waits, int32_t site) {
+  Block::current().barrier(number, count, waits != 0, site);
 }
 /// setmaxnreg of PTX.
 TESSERA_EMULATED void tsr_emu_set_registers(int32_t count, int32_t atEntry, int32_t increases, int32_t site) {

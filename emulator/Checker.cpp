@@ -27,7 +27,7 @@ void Checker::beginBlock(Block &block) {
   written_.assign(bytes, false);
   inFlight_.assign(bytes, {});
   proxy_.assign(bytes, {});
-  words_.clear();
+  words_.clear(), passed_.clear();
   clusterArrived_.clear(), clusterReleased_.clear(), remotes_.clear();
   ends_.assign(static_cast<size_t>(block.blocks()), {});
 }
@@ -56,7 +56,12 @@ bool Checker::isOrdered(const Epoch &e, int lane, bool isShared) const {
   return e.lane < seen.size() && e.clock <= seen[e.lane];
 }
 
-void Checker::barrier(const std::vector<int> &lanes) {
+void Checker::arriveInBarrier(int32_t key) {
+  join(passed_[key], clocksOf(block_->lane()));
+  ++lanes_[static_cast<size_t>(block_->lane())].own;
+}
+
+void Checker::barrier(const std::vector<int> &lanes, int32_t key) {
   if (std::ssize(lanes) == block_->lanes()) {
     for (Lane &lane : lanes_) { // first what they have seen of arrivals
       join(base_, lane.seen);
@@ -67,6 +72,7 @@ void Checker::barrier(const std::vector<int> &lanes) {
     return;
   }
   Clocks all;
+  if (const auto passed = passed_.extract(key)) all = std::move(passed.mapped());
   for (const int lane : lanes)
     join(all, clocksOf(lane));
   for (const int lane : lanes) {

@@ -26,8 +26,11 @@ public:
   Checker(Launch &launch, const Memory &memory);
 
   void beginBlock(Block &);
-  /// These lanes, in ascending order, have met in a barrier.
-  void barrier(const std::vector<int> &lanes);
+  /// These lanes, in ascending order, have met in a barrier; of a block, with those that have arrived in it
+  /// under this key.
+  void barrier(const std::vector<int> &lanes, int32_t key = -1);
+  /// The lane that runs has arrived in such a barrier and does not wait.
+  void arriveInBarrier(int32_t key);
   /// An access of the lane that runs; see access_flags.
   void access(const void *address, int32_t bytes, int32_t flags, int32_t site);
   /// A read of shared memory by an operation of the warp: `reads` is whether the lane that runs gets the
@@ -156,7 +159,8 @@ private:
     int32_t reads = 0;   // of products that were not awaited
     int32_t site = -1;   // of one of them
   };
-  std::vector<ProxyState> proxy_; // bytes of shared memory
+  std::vector<ProxyState> proxy_;    // bytes of shared memory
+  std::map<int32_t, Clocks> passed_; // what precedes the arrivals of lanes that do not wait, by barrier
   Clocks clusterArrived_,
       clusterReleased_;      // before the arrivals of this phase of the barrier, and of the last
   std::vector<Clocks> ends_; // what precedes the end of each block's last lane

@@ -117,7 +117,7 @@ std::string fragmentTable() {
 
 std::string fragmentDrawings() {
   std::string out;
-  for (const Fragment &f : allFragments()) {
+  for (const Fragment &f : tableOfFragments()) {
     out += std::string("### ") + f.name + "\n\n";
     for (auto [operand, letter] : {std::pair{Operand::A, 'A'}, {Operand::B, 'B'}, {Operand::C, 'C'}}) {
       if (!f.isInRegisters(operand)) continue;

@@ -162,13 +162,7 @@ TileLayout Fragment::layout(Operand operand) const {
   return layout;
 }
 
-std::span<const Fragment> allFragments() { return kFragments; }
-
-const Fragment *findFragment(std::string_view name) {
-  for (const Fragment &f : kFragments)
-    if (name == f.name) return &f;
-  return nullptr;
-}
+std::span<const Fragment> tableOfFragments() { return kFragments; }
 
 std::array<int64_t, 3> paddedProduct(const Fragment &f, WarpGrid warps, std::array<int64_t, 3> mnk) {
   const int64_t own = f.warps();

@@ -35,7 +35,7 @@ struct Fragment {
   const char *a, *b, *c;
   const char *comment = "";
   // How A and B have to be stored: "nt" is A as it is and B transposed, so that neighbours in memory are
-  // neighbours along k in both. Empty: in any order.
+  // neighbours along k in both; '*' is either. Empty: in any order.
   const char *order = "";
   // The row of the instruction that this one executes, once or several times, on permuted rows or columns.
   // Empty: itself.
@@ -47,11 +47,17 @@ struct Fragment {
   /// Precondition: isInRegisters(operand).
   TileLayout layout(Operand operand) const;
   bool readsOrder(bool transA, bool transB) const {
-    return !*order || ((order[0] == 't') == transA && (order[1] == 't') == transB);
+    auto reads = [](char wanted, bool trans) { return wanted == '*' || (wanted == 't') == trans; };
+    return !*order || (reads(order[0], transA) && reads(order[1], transB));
   }
   bool isPermuted() const { return *instruction; }
   /// The name of the instruction that the target executes.
   const char *executed() const { return isPermuted() ? instruction : name; }
+  /// How often it executes it, on interleaved rows and on interleaved columns.
+  std::array<int64_t, 2> times() const;
+  /// The registers of an operand that the instruction of the i-th of interleaved rows and the j-th of
+  /// interleaved columns takes, in its own order. Those of A do not depend on j, nor those of B on i.
+  std::vector<int64_t> registersOf(Operand operand, int64_t i, int64_t j) const;
   /// Does the instruction read operands where they are in shared memory?
   bool readsShared() const { return !isInRegisters(Operand::B); }
   /// Are its sums in the block's tensor memory? Then one thread starts it, `c` says which of them each lane
@@ -72,7 +78,10 @@ struct Fragment {
   std::array<int64_t, 2> shape(Operand operand) const;
 };
 
+/// The instructions and their forms (Forms.cpp).
 std::span<const Fragment> allFragments();
+/// The rows of the table, without the forms that interleave rows or columns.
+std::span<const Fragment> tableOfFragments();
 /// Returns nullptr if no fragment has this name.
 const Fragment *findFragment(std::string_view name);
 

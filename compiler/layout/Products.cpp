@@ -40,8 +40,12 @@ static std::optional<MatrixLoad> loadOfPairs(const TileLayout &own, size_t conti
   };
   const size_t k = 1 - contiguous;
   const BitsList lanes = {at(k, 4), at(k, 8), at(contiguous, 2), at(contiguous, 4), at(contiguous, 8)};
-  if (own.lane != lanes || own.reg.size() != 4 || own.reg[0] != at(k, 1) || own.reg[1] != at(k, 2))
+  if (own.lane != lanes || own.reg.size() < 3 || own.reg[0] != at(k, 1) || own.reg[1] != at(k, 2))
     return std::nullopt;
+  if (own.reg == BitsList{at(k, 1), at(k, 2), at(contiguous, 1)}) // of 16 elements along k
+    return MatrixLoad{
+        2, true, {at(k, 1), at(k, 4), at(k, 8), at(k, 2)}, {{0, 1, /*isOdd=*/false}, {0, 1, /*isOdd=*/true}}};
+  if (own.reg.size() != 4) return std::nullopt;
   const bool isOddFirst = own.reg[2] == at(contiguous, 1);
   if (own.reg[isOddFirst ? 3 : 2] != at(k, 16) || own.reg[isOddFirst ? 2 : 3] != at(contiguous, 1))
     return std::nullopt;

@@ -186,6 +186,82 @@ nvvm.barrier // A
 llvm.br ^end
 ^end:
 )"},
+    {"ArrivalThatIsAwaited", "", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+%c63 = llvm.mlir.constant(63 : i32) : i32
+%isPair = llvm.icmp "ult" %t, %c64 : i32
+%mirror = llvm.sub %c63, %t : i32
+%from = llvm.getelementptr %s[%mirror] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+llvm.cond_br %isLow, ^write, ^others
+^write:
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> ()
+llvm.br ^end
+^others:
+llvm.cond_br %isPair, ^read, ^end
+^read:
+nvvm.barrier id = %c4 number_of_threads = %c64
+%v = llvm.load %from : !llvm.ptr<3> -> f32
+llvm.br ^end
+^end:
+)"},
+    {"WriteAfterAnArrival", "E_EMU_RACE", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+%c63 = llvm.mlir.constant(63 : i32) : i32
+%isPair = llvm.icmp "ult" %t, %c64 : i32
+%mirror = llvm.sub %c63, %t : i32
+%from = llvm.getelementptr %s[%mirror] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
+llvm.cond_br %isLow, ^write, ^others
+^write:
+llvm.store %f1, %own : f32, !llvm.ptr<3>
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> ()
+llvm.store %f1, %own : f32, !llvm.ptr<3> // A
+llvm.br ^end
+^others:
+llvm.cond_br %isPair, ^read, ^end
+^read:
+nvvm.barrier id = %c4 number_of_threads = %c64
+%v = llvm.load %from : !llvm.ptr<3> -> f32 // B
+llvm.br ^end
+^end:
+)"},
+    {"ArrivalForNobody", "E_EMU_NOT_AWAITED", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+llvm.cond_br %isLow, ^arrive, ^end
+^arrive:
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> () // A
+llvm.br ^end
+^end:
+)"},
+    {"ArrivalTwice", "E_EMU_OPERANDS", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+llvm.cond_br %isLow, ^arrive, ^end
+^arrive:
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> ()
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> () // A
+llvm.br ^end
+^end:
+)"},
+    {"ArrivalAmongFewer", "E_EMU_OPERANDS", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+llvm.cond_br %isLow, ^arrive, ^wait
+^arrive:
+llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%c4, %c64) : (i32, i32) -> ()
+llvm.br ^end
+^wait:
+%c256 = llvm.mlir.constant(256 : i32) : i32
+nvvm.barrier id = %c4 number_of_threads = %c256
+llvm.br ^end
+^end:
+)"},
+    {"WaitForNobody", "E_EMU_DEADLOCK", R"(
+%c64 = llvm.mlir.constant(64 : i32) : i32
+llvm.cond_br %isLow, ^wait, ^end
+^wait:
+nvvm.barrier id = %c4 number_of_threads = %c64 // A
+llvm.br ^end
+^end:
+)"},
     {"DifferentBarriers", "E_EMU_DIVERGENCE", R"(
 llvm.cond_br %isFirst, ^one, ^two
 ^one:

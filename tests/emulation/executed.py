@@ -63,12 +63,19 @@ def clustered(rng):
     return aligned(rng)
 
 
+def pingpong(rng):
+    return attention(rng)
+
+
 # By a decision in the text of Schedule IR: what makes the kernel's decision, and the variant that runs.
-BLOCK = {clustered: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 104 registers], cluster = [2, 1]>", "cluster")}
-TITLES = {aligned: ", aligned", clustered: ", clusters of 2"}
+BLOCK = {clustered: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 104 registers], cluster = [2, 1]>", "cluster"),
+         pingpong: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong, persistent>", "tma")}
+TUNED = {pingpong: ("--set", "BLOCK_M=128", "--set", "BLOCK_N=64", "--set", "num_warps=8", "--dim", "D=64")}
+TITLES = {aligned: ", aligned", clustered: ", clusters of 2", pingpong: ", turns"}
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("flash_attention", "flash_attention", attention, SOME))
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("flash_attention", "flash_attention", attention, SOME),
+           ("flash_attention", "flash_attention", pingpong, ("ptx:sm_90a",)))
 
 
 def run(tsr, folder, *words):
@@ -85,7 +92,7 @@ def source_of(tsr, folder, sample, kernel, make, device):
     source = ROOT / "samples" / sample / f"{sample}.py"
     if make not in BLOCK:
         return source
-    text = run(tsr, folder, "compile", source, "--kernel", kernel, "--target", device, "--emit", "schedule", "-o", "-")
+    text = run(tsr, folder, "compile", source, "--kernel", kernel, *TUNED.get(make, ()), "--target", device, "--emit", "schedule", "-o", "-")
     text, count = re.subn(r"(?m)^( *schedule\.kernel @.*?attributes \{)", rf"\1schedule.block = {BLOCK[make][0]}, ", text)
     if count != 1:
         sys.exit(f"{sample} on {device}: the text of Schedule IR has {count} kernels")
@@ -135,7 +142,7 @@ def registers_of(tsr, folder, sample, kernel, make, device, copies_boxes, ptxas,
     if vendor == "ptx" and not ptxas:
         return kept
     source = source_of(tsr, folder, sample, kernel, make, device)
-    dims = ("--dim", "D=64") if sample == "flash_attention" else ()
+    dims = ("--dim", "D=64") if sample == "flash_attention" and make not in BLOCK else ()
     code = folder / "code"
     name = () if source.suffix == ".mlir" else ("--kernel", kernel)
     run(tsr, folder, "compile", source, *name, *dims, "--target", device, "--emit", "asm", "-o", code)

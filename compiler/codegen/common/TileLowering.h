@@ -207,7 +207,7 @@ protected:
   /// default copies are done at once.
   virtual void commitCopies() {}
   virtual void awaitCopies(int64_t /*pending*/) {}
-  /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes and arrive.
+  /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes, arrive, await_turn and pass_turn.
   virtual LogicalResult lowerBoxes(Operation *op) { return notImplemented(op); }
   virtual LogicalResult lowerRoles(tile::RolesOp op) { return notImplemented(op); }
   virtual LogicalResult lowerPrograms(tile::BlockProgramsOp op) { return notImplemented(op); }

@@ -111,12 +111,15 @@ bool VendorRewriter::forThreads() {
   if (name == "rocdl.readlane") return exchange(op_->getOperand(0), op_->getOperand(1), false);
   if (name == "rocdl.readfirstlane") return exchange(op_->getOperand(0), constant(0), false);
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op_);
-  if (!call || call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
+  if (!call) return false;
+  if (call.getIntrin() == "llvm.nvvm.barrier.cta.arrive.aligned.count")
+    return blockBarrier(call.getArgs()[0], call.getArgs()[1], /*waits=*/false);
+  if (call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
   return replace(call_("tsr_emu_implicit_arguments", call.getResult(0).getType(), {}, true));
 }
 
-bool VendorRewriter::blockBarrier(Value number, Value count) {
-  return become("tsr_emu_barrier", {number, count, site_()});
+bool VendorRewriter::blockBarrier(Value number, Value count, bool waits) {
+  return become("tsr_emu_barrier", {number, count, constant(waits), site_()});
 }
 
 /// Each lane of the warp gets the value of another one: of `lane`, or of its own number xor `lane`.

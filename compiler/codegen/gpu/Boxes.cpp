@@ -128,8 +128,23 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
     const bool isInCluster = arrive.getInCluster();
     const int64_t words = isInCluster ? resources_.cluster : 1;
     guarded(below(lane, words), [&] { vendor_.emitArrive(b_, word, isInCluster ? lane : Value()); });
+  } else if (isa<tile::AwaitTurnOp>(op)) {
+    meetTurn(groupNumber(), /*waits=*/true);
+  } else if (isa<tile::PassTurnOp>(op)) {
+    Value next = arith::AddIOp::create(b_, groupNumber(), i32(1));
+    Value isLast = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, next, i32(threads_ / groupThreads()));
+    meetTurn(arith::SelectOp::create(b_, isLast, i32(0), next), /*waits=*/false);
   }
   return success();
+}
+
+Value KernelLowering::groupNumber() {
+  return vendor_.emitUniform(b_, arith::DivUIOp::create(b_, thread_, i32(groupThreads())).getResult());
+}
+
+void KernelLowering::meetTurn(Value group, bool waits) {
+  Value number = arith::AddIOp::create(b_, group, i32(kFirstTurn));
+  vendor_.emitNamedBarrier(b_, number, 2 * groupThreads(), waits);
 }
 
 LogicalResult KernelLowering::lowerPrograms(tile::BlockProgramsOp op) {
@@ -172,7 +187,15 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   if (failed(lowered)) return failure();
   b_.setInsertionPointToStart(branch.elseBlock());
   vendor_.emitSetRegisters(b_, mathRegisters, atEntry);
+  const bool takesTurns =
+      op.getMath().walk([](tile::AwaitTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  const int64_t groups = threads_ / groupThreads();
+  auto ofGroup = [&](int64_t group, llvm::function_ref<void()> emit) {
+    guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, groupNumber(), i32(group)), emit);
+  };
+  if (takesTurns) ofGroup(groups - 1, [&] { meetTurn(i32(0), /*waits=*/false); });
   if (failed(lowerBlock(op.getMath().front()))) return failure();
+  if (takesTurns) ofGroup(0, [&] { meetTurn(i32(0), /*waits=*/true); });
   // Other blocks arrive in this one's memory, and copy to it, until the threads of the cluster that compute
   // have ended their work. Those that copy may end before: the barrier does not count them then.
   if (resources_.cluster > 1) vendor_.emitClusterBarrier(b_);

@@ -172,7 +172,7 @@ void KernelLowering::emitMemory(mlir::gpu::GPUModuleOp module, BlockArgument wor
 void KernelLowering::lowerBarrier() {
   if (readsShared_ || !tensorMaps_.empty()) vendor_.emitSharedFence(b_);
   if (hasRole_)
-    vendor_.emitBarrierOf(b_, threads_);
+    vendor_.emitNamedBarrier(b_, i32(kMathBarrier), threads_, /*waits=*/true);
   else
     mlir::gpu::BarrierOp::create(b_);
 }

@@ -73,6 +73,15 @@ private:
   /// The number of the block in its cluster.
   Value rankInCluster();
   LogicalResult lowerRoles(tile::RolesOp) override;
+  /// Barriers of a block: 0 is that of all threads, 1 of those that compute, the others are the turns of
+  /// groups.
+  static constexpr int32_t kMathBarrier = 1, kFirstTurn = 2;
+  /// Arrives in the barrier of a group of warps (i32) as one of its threads, which wait for the turn, or of
+  /// those that pass it.
+  void meetTurn(Value group, bool waits);
+  /// The number of the thread's group of warps (i32), known to be the same for all lanes.
+  Value groupNumber();
+  int64_t groupThreads() const { return 4 * target_.warpSize; }
   LogicalResult lowerPrograms(tile::BlockProgramsOp) override;
   Value arrivalsWord(Value arrivals, Value index);
 

@@ -18,14 +18,17 @@ namespace tessera::gpu {
 struct KernelLowering::OperandLoader {
   KernelLowering &lowering;
   Place place;
-  bool isTransposed;      // in memory
+  bool isTransposed; // in memory
+  const layout::Fragment &fragment;
+  layout::Operand operand;
   layout::TileLayout own; // of one instruction's operand
   std::optional<layout::MatrixLoad> matrices;
   Vec<Value> thread; // what this thread adds to the index
 
   OperandLoader(KernelLowering &l, Place p, bool isStoredTransposed, const layout::Fragment &f,
-                layout::Operand operand)
-      : lowering(l), place(std::move(p)), isTransposed(isStoredTransposed), own(f.layout(operand)) {
+                layout::Operand which)
+      : lowering(l), place(std::move(p)), isTransposed(isStoredTransposed), fragment(f), operand(which),
+        own(f.layout(which)) {
     const bool isShared = cast<LLVM::LLVMPointerType>(place.data.getType()).getAddressSpace() == kSharedSpace;
     const unsigned bytes = place.element.getIntOrFloatBitWidth() / 8;
     if (l.target_.loadsMatrices && isShared && place.shape[1] * bytes % 16 == 0)
@@ -54,12 +57,21 @@ struct KernelLowering::OperandLoader {
     return words;
   }
 
-  /// Returns the operand whose first element is at `row`, `column`, as a vector in the order of its
-  /// registers.
-  Value load(Value row, Value column) {
+  /// The registers of each instruction of a form with interleaved rows or columns; else of the only one.
+  Vec<std::vector<int64_t>> parts() const {
+    const auto [rows, columns] = fragment.times();
+    Vec<std::vector<int64_t>> all;
+    for (int64_t i = 0; i < (operand == layout::Operand::A ? rows : columns); ++i)
+      all.push_back(fragment.registersOf(operand, i, i));
+    return all;
+  }
+
+  /// Returns the operand whose first element is at `row`, `column`: for each instruction a vector in the
+  /// order of its registers.
+  Vec<Value> load(Value row, Value column) {
     ImplicitLocOpBuilder &b = lowering.b_;
     Type element = target::registerElement(place.element);
-    auto type = VectorType::get({own.registers()}, element);
+    Vec<Value> loaded;
     auto from = [&](int64_t number) {
       Vec<Value> at = lowering.registerIndex(own, thread, number);
       for (auto [index, base] : llvm::zip(at, std::array{row, column}))
@@ -71,29 +83,48 @@ struct KernelLowering::OperandLoader {
       Value address = lowering.placeAddress(place, from(0));
       Vec<Value> words = lowering.vendor_.emitLoadMatrix(b, address, matrices->count, matrices->isTransposed);
       if (!matrices->words.empty()) words = bytesOf(words);
-      Value all =
-          vector::FromElementsOp::create(b, VectorType::get({matrices->count}, b.getI32Type()), words);
-      return vector::BitCastOp::create(b, type, all);
+      // Words have neighbours along k; the instructions of a form have one half each.
+      const auto all = parts();
+      const size_t count = words.size() / all.size();
+      for (size_t i = 0; i < all.size(); ++i) {
+        Value own = vector::FromElementsOp::create(b, VectorType::get({int64_t(count)}, b.getI32Type()),
+                                                   ArrayRef(words).slice(i * count, count));
+        loaded.push_back(
+            vector::BitCastOp::create(b, VectorType::get({int64_t(all[i].size())}, element), own));
+      }
+      return loaded;
     }
     // Registers that are neighbours in memory, up to 16 bytes, where each such vector is aligned.
     Type memory = target::inMemoryElement(place.element);
     const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
-    int64_t width = 1;
     const unsigned shift = own.unit.shift(isTransposed ? 0 : 1);
-    for (size_t i = 0; i < own.reg.size() && own.reg[i] == layout::Bits(width) << shift && width * bytes < 16;
-         ++i)
-      width *= 2;
-    while (place.shape[1] % width)
-      width /= 2;
-    Vec<Value> elements;
-    for (int64_t r = 0; r < own.registers(); r += width) {
+    int64_t width = 1, inVector = 0; // the bits of register numbers that count elements of a vector
+    Vec<int64_t> steps = {0};        // the register of each element of a vector
+    for (auto next = own.reg.begin(); width * bytes < 16 && place.shape[1] % (2 * width) == 0; width *= 2) {
+      next = std::find(own.reg.begin(), own.reg.end(), layout::Bits(width) << shift);
+      if (next == own.reg.end()) break;
+      const int64_t bit = int64_t(1) << (next - own.reg.begin());
+      inVector |= bit;
+      for (int64_t i = 0; i < width; ++i)
+        steps.push_back(steps[i] + bit);
+    }
+    Vec<Value> elements(own.registers());
+    for (int64_t r = 0; r < own.registers(); ++r) {
+      if (r & inVector) continue;
       Type vector = width > 1 ? Type(VectorType::get({width}, memory)) : memory;
       Value v =
           LLVM::LoadOp::create(b, vector, lowering.placeAddress(place, from(r)), unsigned(width * bytes));
       for (int64_t i = 0; i < width; ++i)
-        elements.push_back(lowering.lane(v, i));
+        elements[r + steps[i]] = lowering.lane(v, i);
     }
-    return vector::FromElementsOp::create(b, type, elements);
+    for (const std::vector<int64_t> &registers : parts()) {
+      Vec<Value> ofPart;
+      for (int64_t r : registers)
+        ofPart.push_back(elements[r]);
+      auto type = VectorType::get({int64_t(registers.size())}, element);
+      loaded.push_back(vector::FromElementsOp::create(b, type, ofPart));
+    }
+    return loaded;
   }
 };
 
@@ -202,25 +233,39 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   };
 
   const bool isPromoted = needsPromotion(*own);
-  auto multiply = [&](Value x, Value y, ValueRange c) {
-    if (!isPromoted) return vendor_.emitProduct(b_, f, dtype, x, y, c);
-    Vec<Value> all = vendor_.emitProduct(b_, f, dtype, x, y, Vec<Value>(c.size(), zeroOf(c[0].getType())));
+  const layout::Fragment executed = f.isPermuted() ? *layout::findFragment(f.executed()) : f;
+  auto multiplyOnce = [&](Value x, Value y, ValueRange c) {
+    if (!isPromoted) return vendor_.emitProduct(b_, executed, dtype, x, y, c);
+    Vec<Value> all =
+        vendor_.emitProduct(b_, executed, dtype, x, y, Vec<Value>(c.size(), zeroOf(c[0].getType())));
     for (auto [product, sum] : llvm::zip(all, c))
       product = arith::AddFOp::create(b_, sum, product);
     return all;
   };
+  // A form of an instruction multiplies interleaved rows and columns one after the other.
+  auto multiply = [&](Indices x, Indices y, MutableArrayRef<Value> c) {
+    for (auto [i, left] : llvm::enumerate(x))
+      for (auto [j, right] : llvm::enumerate(y)) {
+        const std::vector<int64_t> registers = f.registersOf(layout::Operand::C, int64_t(i), int64_t(j));
+        Vec<Value> sums;
+        for (int64_t r : registers)
+          sums.push_back(c[r]);
+        sums = multiplyOnce(left, right, sums);
+        for (auto [r, sum] : llvm::zip(registers, sums))
+          c[r] = sum;
+      }
+  };
   const int64_t sumsOfOne = f.layout(layout::Operand::C).registers();
   Vec<Value> before = elementsOf(op.getAcc());
-  auto step = [&](Value k, ValueRange carried, llvm::function_ref<Value(int64_t row)> leftOf) {
-    Vec<Value> next(carried), lefts;
+  auto step = [&](Value k, ValueRange carried, llvm::function_ref<Vec<Value>(int64_t row)> leftOf) {
+    Vec<Value> next(carried);
+    Vec<Vec<Value>> lefts;
     for (int64_t i = 0; i < plan.down; ++i)
       lefts.push_back(leftOf(i * plan.rows));
     for (int64_t j = 0; j < plan.across; ++j) {
-      Value r = right.load(k, plus(firstColumn, j * plan.columns));
-      for (int64_t i = 0; i < plan.down; ++i) {
-        auto c = MutableArrayRef(next).slice(plan.firstRegister(i, j), sumsOfOne);
-        llvm::copy(multiply(lefts[i], r, ValueRange(c)), c.begin());
-      }
+      const Vec<Value> r = right.load(k, plus(firstColumn, j * plan.columns));
+      for (int64_t i = 0; i < plan.down; ++i)
+        multiply(lefts[i], r, MutableArrayRef(next).slice(plan.firstRegister(i, j), sumsOfOne));
     }
     return next;
   };
@@ -228,7 +273,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   if (isHeld) {
     after = before;
     for (int64_t k = 0; k < depth; k += f.k)
-      after = step(constant(k), after, [&](int64_t row) { return heldFactor(op.getA(), f, row, k); });
+      after = step(constant(k), after, [&](int64_t row) { return Vec<Value>{heldFactor(op.getA(), f, row, k)}; });
   } else {
     auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
     OpBuilder::InsertionGuard guard(b_);

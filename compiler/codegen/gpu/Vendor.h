@@ -181,9 +181,10 @@ public:
     llvm_unreachable("the vendor copies no boxes");
   }
   /// If the row has registers to divide: warps with roles. The thread arrives in a word; waits for the lanes
-  /// of its warp; waits for the first `threads` threads of the block, all of which see memory written before;
-  /// gives each thread of its group of warps `count` registers, of `atEntry` that all threads begin with.
-  /// With `rank` (i32) it arrives in the same word of that block of the cluster.
+  /// of its warp; arrives in barrier `number` (i32, 1 to 15) of `threads` threads of the block and,
+  /// if it `waits`, waits for all of them and sees memory that they have written before; gives each thread of
+  /// its group of warps `count` registers, of `atEntry` that all threads begin with. With `rank` (i32) it
+  /// arrives in the same word of that block of the cluster.
   virtual void emitArrive(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value rank) const {
     llvm_unreachable("the vendor has no roles of warps");
   }
@@ -199,7 +200,8 @@ public:
   virtual void emitWarpBarrier(mlir::ImplicitLocOpBuilder &) const {
     llvm_unreachable("the vendor has no roles of warps");
   }
-  virtual void emitBarrierOf(mlir::ImplicitLocOpBuilder &, int64_t threads) const {
+  virtual void emitNamedBarrier(mlir::ImplicitLocOpBuilder &, mlir::Value number, int64_t threads,
+                                bool waits) const {
     llvm_unreachable("the vendor has no roles of warps");
   }
   virtual void emitSetRegisters(mlir::ImplicitLocOpBuilder &, int64_t count, int64_t atEntry) const {

@@ -146,7 +146,7 @@ LogicalResult KernelLowering::lowerWarpgroupProduct(tile::MmaOp op, const layout
 
 /// Copies into buffers of a ring that the product does not read, and scalars, are computed beside it.
 static bool runsBesideProducts(Operation *op) {
-  if (isa<tile::CommitGroupOp, tile::SlotOp, scf::YieldOp>(op)) return true;
+  if (isa<tile::CommitGroupOp, tile::SlotOp, tile::PassTurnOp, scf::YieldOp>(op)) return true;
   if (auto copy = dyn_cast<tile::CpAsyncOp>(op))
     return copy.getBuffer().getDefiningOp<tile::SlotOp>() != nullptr;
   if (auto branch = dyn_cast<scf::IfOp>(op))

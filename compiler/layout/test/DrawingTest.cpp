@@ -33,8 +33,9 @@ TEST(Drawing, OfAllInstructionsIsComplete) {
   const std::string table = fragmentTable(), drawings = fragmentDrawings();
   for (const Fragment &f : allFragments()) {
     EXPECT_NE(table.find(std::string("| `") + f.name + "` |"), std::string::npos);
-    EXPECT_NE(drawings.find(std::string("### ") + f.name + "\n"), std::string::npos);
   }
+  for (const Fragment &f : tableOfFragments())
+    EXPECT_NE(drawings.find(std::string("### ") + f.name + "\n"), std::string::npos);
   EXPECT_NE(table.find("| reg k1 m8 k8 · lane k2 k4 m1 m2 m4 | reg k1 k8 · lane k2 k4 n1 n2 n4 |"),
             std::string::npos);
   EXPECT_NE(drawings.find(" 0+16:0 "), std::string::npos);

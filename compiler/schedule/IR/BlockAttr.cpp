@@ -15,7 +15,8 @@ int64_t BlockAttr::registersAtEntry(int64_t copyWarps, int64_t copyRegisters, in
   return llvm::alignTo(llvm::divideCeil(all, copyWarps + mathWarps), kRegisterStep);
 }
 
-/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], cluster = [2, 1], persistent
+/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], cluster = [2, 1], pingpong,
+/// persistent
 Attribute BlockAttr::parse(AsmParser &p, Type) {
   int64_t numbers[4] = {};
   const SMLoc where = p.getCurrentLocation();
@@ -35,21 +36,23 @@ Attribute BlockAttr::parse(AsmParser &p, Type) {
       return {};
     hasMore = succeeded(p.parseOptionalComma());
   }
+  const bool pingpong = hasMore && succeeded(p.parseOptionalKeyword("pingpong"));
+  if (pingpong) hasMore = succeeded(p.parseOptionalComma());
   if ((hasMore && p.parseKeyword("persistent")) || p.parseGreater()) return {};
   return p.getChecked<BlockAttr>(where, p.getContext(), numbers[0], numbers[1], numbers[2], numbers[3], rows,
-                                 columns, hasMore);
+                                 columns, pingpong, hasMore);
 }
 
 void BlockAttr::print(AsmPrinter &p) const {
   p << "<roles = [copy: " << getCopyWarps() << " warps, " << getCopyRegisters()
     << " registers, math: " << getMathWarps() << " warps, " << getMathRegisters() << " registers]";
   if (programsOfCluster() > 1) p << ", cluster = [" << getClusterRows() << ", " << getClusterColumns() << "]";
-  p << (getPersistent() ? ", persistent>" : ">");
+  p << (getPingpong() ? ", pingpong" : "") << (getPersistent() ? ", persistent>" : ">");
 }
 
 LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t copyWarps,
                                 int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters,
-                                int64_t clusterRows, int64_t clusterColumns, bool) {
+                                int64_t clusterRows, int64_t clusterColumns, bool pingpong, bool) {
   // What setmaxnreg takes.
   constexpr int64_t kGroup = 4, kLeast = 24, kMost = 256, kMostWarps = 32;
   for (auto [role, warps, registers] :
@@ -64,6 +67,9 @@ LogicalResult BlockAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErr
   if (copyWarps + mathWarps > kMostWarps)
     return emitError() << "the roles have " << copyWarps + mathWarps << " warps; a block has at most "
                        << kMostWarps;
+  if (pingpong && mathWarps < 2 * kGroup)
+    return emitError() << "with pingpong at least 2 groups of " << kGroup
+                       << " warps take turns; role math has " << mathWarps << " warps";
   constexpr int64_t kMostInCluster = 8; // what every device with clusters has
   if (clusterRows < 1 || clusterColumns < 1)
     return emitError() << "a cluster of [" << clusterRows << ", " << clusterColumns

@@ -140,19 +140,24 @@ def Schedule_BlockAttr : AttrDef<Schedule_Dialect, "Block"> {
     of the grid: [rows, columns], of which one is 1, at most 8 programs. A tile that all programs of a cluster copy is copied
     once: each of them copies a part of its rows to all. The kernel gets a variant for launches whose grid the
     cluster divides.
+
+    With `pingpong` after these the groups of four warps that compute take turns in a loop with several products, such as
+    that of attention: while one multiplies, the others do the work between its products.
   }];
   let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters,
-                        "int64_t":$clusterRows, "int64_t":$clusterColumns, "bool":$persistent);
+                        "int64_t":$clusterRows, "int64_t":$clusterColumns, "bool":$pingpong, "bool":$persistent);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t warps() const { return getCopyWarps() + getMathWarps(); }
+    /// Groups of warps that compute, which execute an instruction together.
+    int64_t mathGroups() const { return getMathWarps() / 4; }
     /// Programs of a cluster; 1: there are none.
     int64_t programsOfCluster() const { return getClusterRows() * getClusterColumns(); }
     /// The same roles without clusters.
     BlockAttr withoutCluster() const {
       return get(getContext(), getCopyWarps(), getCopyRegisters(), getMathWarps(), getMathRegisters(), 1, 1,
-                 getPersistent());
+                 getPingpong(), getPersistent());
     }
     /// Registers of a thread when the block starts, before roles give theirs back or get more.
     static int64_t registersAtEntry(int64_t copyWarps, int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters);

@@ -136,6 +136,11 @@ graph.func @f() attributes {schedule.block = "roles"} {
 
 // -----
 
+// expected-error @+1 {{with pingpong at least 2 groups of 4 warps take turns; role math has 4 warps}}
+#b = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 232 registers], pingpong, persistent>
+
+// -----
+
 // expected-error @+1 {{a cluster has 16 programs; at most 8 are possible}}
 #b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [16, 1], persistent>
 

@@ -2,6 +2,7 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "numerics/Casts.h"
 
 using namespace mlir;
@@ -178,9 +179,12 @@ static LogicalResult verifyLayouts(MmaOp op, std::optional<DType> operands, std:
     if (StringRef(row->order) == "nt")
       return op.emitOpError() << "by " << row->name
                               << " needs both factors stored along k: a as it is, b with trans_b";
-    return op.emitOpError() << "by " << row->name << " needs a "
-                            << (row->order[0] == 't' ? "with" : "without") << " trans_a and b "
-                            << (row->order[1] == 't' ? "with" : "without") << " trans_b";
+    std::string wanted;
+    for (auto [letter, factor] : llvm::zip(StringRef(row->order), StringRef("ab")))
+      if (letter != '*')
+        wanted += llvm::formatv("{0}{1} {2} trans_{1}", wanted.empty() ? "" : " and ", factor,
+                                letter == 't' ? "with" : "without");
+    return op.emitOpError() << "by " << row->name << " needs " << wanted;
   }
   const layout::WarpGrid warps = op.getFragment()->getWarpGrid();
   const std::array<int64_t, 3> padded = layout::paddedProduct(*row, warps, mnk);

@@ -94,6 +94,14 @@ LogicalResult RolesOp::verify() {
   if (meets.wasInterrupted()) return emitOpError() << "waits for other threads where one thread copies";
   return success();
 }
+/// Checks that the operation is in the part of tile.roles that computes.
+static LogicalResult verifyTurn(Operation *op) {
+  auto roles = op->getParentOfType<RolesOp>();
+  if (roles && roles.getMath().isAncestor(op->getParentRegion())) return success();
+  return op->emitOpError() << "is not in the part of tile.roles that computes";
+}
+LogicalResult AwaitTurnOp::verify() { return verifyTurn(*this); }
+LogicalResult PassTurnOp::verify() { return verifyTurn(*this); }
 LogicalResult ExpectBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult AwaitBytesOp::verify() { return verifyArrivals(*this, getArrivals()); }
 LogicalResult CopyBoxOp::verify() {

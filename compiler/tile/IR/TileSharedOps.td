@@ -130,6 +130,31 @@ def Tile_RolesOp : Tile_Op<"roles", [
   let hasVerifier = 1;
 }
 
+def Tile_AwaitTurnOp : Tile_SyncOp<"await_turn"> {
+  let summary = "each group of four warps waits for its turn";
+  let description = [{
+    ```mlir
+    tile.roles copy ... math 232 registers {
+      tile.await_turn
+      scf.for ... { tile.mma ...  tile.pass_turn  ...  tile.await_turn  tile.mma ... }
+      tile.pass_turn
+    }
+    ```
+    In the part of `tile.roles` that computes. The first group has the turn when the part begins, each passes it to the
+    next one, and the last one to the first, which waits for it when the part ends. All threads that compute execute
+    `tile.await_turn` and `tile.pass_turn` in turn, equally often, and no barrier between one and the other.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_PassTurnOp : Tile_SyncOp<"pass_turn"> {
+  let summary = "each group of four warps passes the turn to the next one";
+  let description = [{ After `tile.await_turn`. Products that were started may still run. }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def Tile_ExpectBytesOp : Tile_SyncOp<"expect_bytes"> {
   let summary = "the current phase of a word ends when so many bytes have arrived";
   let arguments = (ins Tile_BufferType:$arrivals, Index:$index, ConfinedAttr<I64Attr, [IntPositive]>:$bytes);

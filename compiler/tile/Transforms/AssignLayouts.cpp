@@ -39,6 +39,7 @@ private:
   bool reducesMultiply_ = false; // f32 may be rounded to tf32, and sums may keep fewer bits
 
   LogicalResult initialize(MLIRContext *context) override {
+    SmallVector<InstructionRow> plain;
     for (const std::string &text : instructions) {
       SmallVector<StringRef> words;
       llvm::SplitString(text, words, ": ");
@@ -58,11 +59,18 @@ private:
       }
       for (const DTypeInfo &dtype : allDTypes())
         if (words.size() == 1 && fragment->multiplies(dtype.dtype)) row.dtypes.push_back(dtype.dtype);
-      // The forms of an instruction for factors in another order come first.
-      for (const layout::Fragment &form : layout::allFragments())
-        if (form.instruction == std::string_view(fragment->name))
-          rows_.push_back({&form, row.dtypes, row.addsShort});
-      rows_.push_back(std::move(row));
+      plain.push_back(std::move(row));
+    }
+    // Forms for factors in another order come before all instructions of the dtype that would load single
+    // elements.
+    std::set<std::string_view> added;
+    for (InstructionRow &row : plain) {
+      for (const InstructionRow &other : plain)
+        if (!row.fragment->readsShared() && other.dtypes == row.dtypes && added.insert(other.fragment->name).second)
+          for (const layout::Fragment &form : layout::allFragments())
+            if (form.instruction == std::string_view(other.fragment->name))
+              rows_.push_back({&form, other.dtypes, other.addsShort});
+      rows_.push_back(row);
     }
     return success();
   }

@@ -88,7 +88,8 @@ schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t 
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
   if (each < copyRegisters) return {};
   auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, mathWarps, each,
-                                        /*clusterRows=*/1, /*clusterColumns=*/1, isPersistent);
+                                        /*clusterRows=*/1, /*clusterColumns=*/1,
+                                        /*pingpong=*/false, isPersistent);
   return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }
 

@@ -185,6 +185,57 @@ std::string Pipelining::whyNotPersistent() {
              : "";
 }
 
+std::pair<MmaOp, MmaOp> Pipelining::productsOfTurn() {
+  llvm::SmallPtrSet<Operation *, 32> computed; // from sums of the step's products
+  MmaOp before;
+  for (Operation &op : loop_.getBody()->without_terminator()) {
+    auto product = dyn_cast<MmaOp>(op);
+    auto isComputed = [&](Value v) { return computed.contains(v.getDefiningOp()); };
+    const bool uses = product ? isComputed(product.getA()) || isComputed(product.getB())
+                              : op.walk([&](Operation *inner) {
+                                    return llvm::any_of(inner->getOperands(), isComputed)
+                                               ? WalkResult::interrupt()
+                                               : WalkResult::advance();
+                                  }).wasInterrupted();
+    if (product && uses) return {before, product};
+    if (product || uses) computed.insert(&op);
+    if (product) before = product;
+  }
+  return {};
+}
+
+std::string Pipelining::whyNotPingpong() {
+  const auto [first, second] = productsOfTurn();
+  if (!second)
+    return "with pingpong warps take turns between two products of a step, of which one uses what was "
+           "computed from the sums of the other; the loop has none";
+  for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
+    if (const layout::WarpGrid grid = product.getFragment()->getWarpGrid(); grid.n > 1)
+      return llvm::formatv("with pingpong each group of warps has its own rows; the warps of a product are "
+                           "[{0}, {1}], so that groups share rows and meet",
+                           grid.m, grid.n);
+  // In its turn a group must not wait for the others.
+  auto mayMeet = [](Operation &op) {
+    auto isHeld = [](Value v) { return !isTile(v) || isInRegisters(v); };
+    return !isa<MmaOp>(op) &&
+           (op.getNumRegions() || isa<ReduceOp, ConvertOp, BarrierOp>(op) ||
+            !llvm::all_of(op.getOperands(), isHeld) || !llvm::all_of(op.getResults(), isHeld));
+  };
+  bool isTurn = true;
+  for (Operation &op : loop_.getBody()->without_terminator()) {
+    if (&op == second) isTurn = true;
+    const bool isCopy =
+        isa<BarrierOp>(op) ||
+        llvm::is_contained(llvm::map_range(copies_, [](StepCopy &copy) { return copy.op; }), &op);
+    if (isTurn && !isCopy && mayMeet(op))
+      return llvm::formatv("with pingpong a group multiplies without the others; {0} between the last "
+                           "product of a step and the first one of the next may wait for them",
+                           op.getName());
+    if (&op == first) isTurn = false;
+  }
+  return "";
+}
+
 int64_t Pipelining::sumsOfLane() {
   int64_t sums = 0;
   for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
@@ -333,6 +384,15 @@ void Pipelining::apply(int64_t stages) {
     inits.append(usesBoxes_ ? 2 : 1, index(0));
   // The barriers of the body, which would have completed other copies, are erased, or come after the product.
   if ((roles_ || staysInFlight) && copiesBefore()) BarrierOp::create(b, loc);
+  if (roles_ && roles_.getPingpong()) {
+    auto [first, second] = productsOfTurn();
+    AwaitTurnOp::create(b, loc);
+    OpBuilder after(first->getContext());
+    after.setInsertionPointAfter(first);
+    PassTurnOp::create(after, first.getLoc());
+    OpBuilder inTurn(second);
+    AwaitTurnOp::create(inTurn, second.getLoc());
+  }
   auto loop = scf::ForOp::create(b, loc, lower, upper, loop_.getStep(), inits);
   loop->setAttrs(loop_->getAttrDictionary());
   Block *body = loop.getBody();
@@ -394,6 +454,10 @@ void Pipelining::apply(int64_t stages) {
   if (nextPhase) yield->insertOperands(yield->getNumOperands(), nextPhase);
   for (auto [from, to] : llvm::zip(loop_.getResults(), loop.getResults()))
     from.replaceAllUsesWith(to);
+  if (roles_ && roles_.getPingpong()) {
+    b.setInsertionPointAfter(loop);
+    PassTurnOp::create(b, loc);
+  }
   const ValueRange mathEnd = roles_ ? ValueRange(loop.getResults().take_back(2)) : ValueRange();
   if (roles_ && roles_.getPersistent() && staysInFlight) {
     // The last product has ended; the next program's copies wait for its buffer.

@@ -44,6 +44,8 @@ public:
   /// Returns why programs of such clusters cannot share copies, or an empty text. Finds those that they
   /// share.
   std::string whyNotCluster(schedule::BlockAttr roles);
+  /// Returns why groups of warps cannot take turns in the loop's steps, or an empty text.
+  std::string whyNotPingpong();
   void useRoles(schedule::BlockAttr roles) { roles_ = roles; }
   /// Returns why a block cannot run several programs of the kernel, or an empty text.
   std::string whyNotPersistent();
@@ -78,6 +80,9 @@ private:
   bool isKnownAhead(mlir::Value);
   bool dependsOnAxis(mlir::Value, int64_t axis);
   bool copiesBefore();
+  /// The first product of a step that uses what other operations have computed from one before it, and the
+  /// one before it; null: there are none.
+  std::pair<MmaOp, MmaOp> productsOfTurn();
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
   /// Returns the buffer and the phase that the copies end with.

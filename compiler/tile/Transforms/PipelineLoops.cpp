@@ -40,6 +40,14 @@
 // A step that does more than add to sums, as that of attention, has roles where schedule.block asks for them.
 // It releases its own buffer, at its end.
 //
+// With `pingpong` its groups of four warps take turns: one has the turn from the product that uses the
+// weights of a step to the one that computes the scores of the next, so that the others do their work between
+// the two beside it:
+//
+//   math: tile.await_turn
+//         scf.for ... { await %full[%i]; tile.mma; tile.pass_turn; ...; tile.await_turn; tile.mma;
+//         tile.arrive %free[%i] } tile.pass_turn
+//
 // If their grid is persistent, both parts are in a loop over the block's programs, which carries %i and
 // %phase: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
@@ -124,6 +132,8 @@ private:
     NamedAttrList decisions(kernel.getDecisionsAttr());
     if (!loops.empty()) decisions.set("stages", b.getI64IntegerAttr(deepest));
     if (roles_) decisions.set("copy_warps", b.getI64IntegerAttr(roles_.getCopyWarps()));
+    if (roles_ && roles_.getPingpong())
+      decisions.set("pingpong_groups", b.getI64IntegerAttr(roles_.mathGroups()));
     if (const int64_t programs = kernel.programsOfCluster(); programs > 1)
       decisions.set("cluster", b.getI64IntegerAttr(programs));
     if (!decisions.empty()) kernel.setDecisionsAttr(decisions.getDictionary(&getContext()));
@@ -176,6 +186,7 @@ private:
       roles_ = demandedRoles_;
       std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
       if (why.empty() && roles_.getPersistent()) why = pipelining.whyNotPersistent();
+      if (why.empty() && roles_.getPingpong()) why = pipelining.whyNotPingpong();
       if (why.empty() && roles_.programsOfCluster() > 1) {
         why = pipelining.whyNotCluster(roles_);
         kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});

@@ -393,3 +393,28 @@ tile.kernel @none() grid []
     attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 232 registers]>, params = []} {
   tile.return
 }
+
+// -----
+
+// Groups of warps take turns between products.
+#c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16], [0,32], [0,64], [0,128]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0], [64,0]], repeat = [1, 1]>
+// expected-error@+2 {{schedule.block: with pingpong warps take turns between two products of a step, of which one uses what was computed from the sums of the other; the loop has none}}
+// expected-note@+1 {{hint: without it the threads that compute start the copies}}
+tile.kernel @turns(%x: !tile.view<128x?xbf16>, %y: !tile.view<?x256xbf16>, %k: index) grid []
+    attributes {threads = 256 : i64, schedule.block = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong>, params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["128", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["k", "256"], access = read>,
+    #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant dense<0.0> : tensor<128x256xf32>
+  %r = tile.convert %zero : tensor<128x256xf32> -> tensor<128x256xf32, #c>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<128x256xf32, #c>) {
+    %a = tile.load %x[%c0, %i] extents [128, 16] {tile.materialize} : !tile.view<128x?xbf16> -> tensor<128x16xbf16>
+    %b = tile.load %y[%i, %c0] extents [16, 256] {tile.materialize} : !tile.view<?x256xbf16> -> tensor<16x256xbf16>
+    %q = tile.mma %a, %b, %acc {fragment = #tile.fragment<64x256x16, "wgmma.m64n8k16", warps = [8, 1]>}
+        : tensor<128x16xbf16>, tensor<16x256xbf16>, tensor<128x256xf32, #c>
+    scf.yield %q : tensor<128x256xf32, #c>
+  }
+  tile.return
+}

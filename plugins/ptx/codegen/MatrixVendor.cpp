@@ -74,20 +74,7 @@ SmallVector<Value> emitMma(ImplicitLocOpBuilder &b, const layout::Fragment &f, D
 
 SmallVector<Value> MatrixVendor::emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype,
                                              Value x, Value y, ValueRange c) const {
-  const SmallVector<Value> left = registersOf(b, dtype, x), right = registersOf(b, dtype, y);
-  if (!f.isPermuted() || f.n == 8) return emitMma(b, f, dtype, left, right, c);
-  // Even columns, then odd ones. In the sums the columns of a pair are next to each other.
-  SmallVector<Value> sums(c);
-  const size_t half = right.size() / 2;
-  for (size_t parity : {0, 1}) {
-    SmallVector<Value> own;
-    for (size_t i = parity; i < sums.size(); i += 2)
-      own.push_back(sums[i]);
-    own = emitMma(b, f, dtype, left, ArrayRef(right).slice(parity * half, half), own);
-    for (auto [i, sum] : llvm::enumerate(own))
-      sums[2 * i + parity] = sum;
-  }
-  return sums;
+  return emitMma(b, f, dtype, registersOf(b, dtype, x), registersOf(b, dtype, y), c);
 }
 
 /// PTX ISA, "Matrix Descriptor" of wgmma and "Shared memory descriptor" of tcgen05: addresses and distances

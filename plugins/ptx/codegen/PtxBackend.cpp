@@ -174,11 +174,15 @@ public:
   void emitWarpBarrier(ImplicitLocOpBuilder &b) const override {
     NVVM::SyncWarpOp::create(b, LLVM::ConstantOp::create(b, b.getI32Type(), -1));
   }
-  void emitBarrierOf(ImplicitLocOpBuilder &b, int64_t threads) const override {
-    constexpr int32_t kNumber = 1; // 0 is that of all threads
-    auto number = [&](int64_t n) -> Value { return LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(n)); };
-    NVVM::BarrierOp::create(b, TypeRange(), number(kNumber), number(threads), NVVM::BarrierReductionAttr(),
-                            Value());
+  void emitNamedBarrier(ImplicitLocOpBuilder &b, Value number, int64_t threads, bool waits) const override {
+    Value count = LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(threads));
+    if (waits) {
+      NVVM::BarrierOp::create(b, TypeRange(), number, count, NVVM::BarrierReductionAttr(), Value());
+      return;
+    }
+    // nvvm.barrier.arrive is inline PTX, which LLVM may move into branches of single threads.
+    LLVM::CallIntrinsicOp::create(b, b.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
+                                  ValueRange{number, count});
   }
   void emitSetRegisters(ImplicitLocOpBuilder &b, int64_t count, int64_t atEntry) const override {
     // The instruction needs the number at entry.

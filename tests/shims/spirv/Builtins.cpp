@@ -8,7 +8,7 @@
 
 extern "C" {
 uint32_t tsr_emu_coordinate(int32_t which);
-void tsr_emu_barrier(int32_t number, int32_t count, int32_t site);
+void tsr_emu_barrier(int32_t number, int32_t count, int32_t waits, int32_t site);
 uint32_t tsr_emu_exchange(uint32_t value, uint32_t lane, int32_t isXor, int32_t site);
 
 extern const char tsr_emu_sites[] = ""; // no operation has a place in a source file
@@ -54,7 +54,7 @@ void multiply_u8(const uint8_t *a, const uint8_t *b, int32_t *c) { multiply(a, b
 
 size_t get_local_id(uint32_t axis) { return tsr_emu_coordinate(kThread + static_cast<int>(axis)); }
 size_t get_group_id(uint32_t axis) { return tsr_emu_coordinate(kBlock + static_cast<int>(axis)); }
-void barrier(uint32_t) { tsr_emu_barrier(0, 0, 0); }
+void barrier(uint32_t) { tsr_emu_barrier(0, 0, 1, 0); }
 int intel_sub_group_shuffle(int value, uint32_t lane) { return static_cast<int>(valueOf(lane, value)); }
 
 float fma(float a, float b, float c) { return std::fmaf(a, b, c); }
