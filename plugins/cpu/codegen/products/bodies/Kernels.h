@@ -1,5 +1,5 @@
-// TESSERA_KERNELS(TABLE, FAMILY) declares all micro-kernels tsr.mk.FAMILY.ROWSxVECTORS and a table of them. T
-// is the type of their sums.
+// TESSERA_KERNELS(TABLE, FAMILY) declares all micro-kernels tsr.mk.FAMILY.ROWSxVECTORS and a table of them,
+// TESSERA_TILE_KERNELS those of tiles. T is the type of their sums.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 
@@ -43,3 +43,10 @@
   constexpr MicroKernels<T> TABLE = {{TESSERA_ROWS_TO_6(TESSERA_NAME, TABLE, FAMILY, 1)},                    \
                                      {TESSERA_ROWS_TO_6(TESSERA_NAME, TABLE, FAMILY, 2)}};
 #endif
+
+#define TESSERA_TILE_KERNELS(TABLE, FAMILY)                                                                  \
+  TESSERA_KERNEL(TABLE, FAMILY, 1, 1)                                                                        \
+  TESSERA_KERNEL(TABLE, FAMILY, 1, 2)                                                                        \
+  TESSERA_KERNEL(TABLE, FAMILY, 2, 1)                                                                        \
+  TESSERA_KERNEL(TABLE, FAMILY, 2, 2)                                                                        \
+  constexpr TileKernels<T> TABLE = {{TABLE##1x1, TABLE##1x2}, {TABLE##2x1, TABLE##2x2}};

@@ -46,7 +46,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
   using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
   if (TESSERA_B == n && p->rows <= kMostFewRows && FewRows::takes(*p)) return runWith(FewRows(x));
-  runWith(WordPanels<Kind, TESSERA_A, TESSERA_B>(x, kKernels));
+  using Blocks = RegisterBlocks<T, TESSERA_A>;
+  runWith(WordPanels<Kind, TESSERA_A, TESSERA_B, Blocks>(x, Blocks(kKernels)));
 }
 
 } // namespace tessera::cpu::product

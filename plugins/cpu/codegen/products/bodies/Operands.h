@@ -196,5 +196,38 @@ struct I8Quads {
 };
 #endif
 
+/// Pairs of bf16 or quads of bytes in the order of memory, which the instructions of AMX multiply.
+template <class E, class Sum, int Group> struct Tiles {
+  using In = E;
+  using T = Sum;
+  static constexpr int kGroup = Group;
+  using Line = Vector<In>;
+  struct Left {
+    static constexpr int kVectors = Group;
+    Vector<T> along(Line line) { return __builtin_bit_cast(Vector<T>, line); }
+    void weave(const Line *rows, Vector<T> *out) {
+      if constexpr (Group == 2) {
+        out[0] = along(alternate<false, In>(rows[0], rows[1]));
+        out[1] = along(alternate<true, In>(rows[0], rows[1]));
+      } else {
+        quads(alternate<false, In>(rows[0], rows[1]), alternate<false, In>(rows[2], rows[3]), out);
+        quads(alternate<true, In>(rows[0], rows[1]), alternate<true, In>(rows[2], rows[3]), out + 2);
+      }
+    }
+
+  private:
+    static void quads(Vector<In> x, Vector<In> y, Vector<T> *out) {
+      const auto first = __builtin_bit_cast(Vector<int16_t>, x),
+                 second = __builtin_bit_cast(Vector<int16_t>, y);
+      out[0] = __builtin_bit_cast(Vector<T>, alternate<false, int16_t>(first, second));
+      out[1] = __builtin_bit_cast(Vector<T>, alternate<true, int16_t>(first, second));
+    }
+  };
+  using Right = Left;
+};
+using Bf16Tiles = Tiles<uint16_t, float, 2>;
+using I8Tiles = Tiles<int8_t, int32_t, 4>;
+using U8Tiles = Tiles<uint8_t, int32_t, 4>;
+
 } // namespace
 } // namespace tessera::cpu::product

@@ -1,5 +1,11 @@
 // `words`: products of narrow elements. Both operands are packed, a panel of B for all rows of the call and
-// rows of A for each panel, because packing forms the words that micro-kernels multiply.
+// rows of A for each panel, because packing forms the words that micro-kernels multiply. Blocks are what
+// calls them:
+//
+//   kStep          words of k that are multiplied at a time: operands are packed in as many, filled up with 0
+//   kMostDepth     words of a panel
+//   kRowsOfA       a transposed A is packed as the other is, instead of in rows along M
+//   multiply(...)  C += A * B, or C = A * B, of packed operands
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 #include "plugins/cpu/codegen/products/bodies/Operands.h"
@@ -8,19 +14,45 @@
 namespace tessera::cpu::product {
 namespace {
 
-template <class Kind, bool TransposedA, bool TransposedB> class WordPanels {
+/// Blocks of rows and vectors in registers.
+template <class T, bool TransposedA> class RegisterBlocks {
+public:
+  static constexpr int64_t kStep = 1, kMostDepth = INT64_MAX;
+  static constexpr bool kRowsOfA = !TransposedA;
+  explicit RegisterBlocks(const MicroKernels<T> &kernels) : kernels_(kernels) {}
+
+  /// `fresh` is that of micro-kernels.
+  void multiply(int64_t words, int64_t rows, int64_t columns, const T *a, int64_t strideA, const T *b,
+                int64_t strideB, T *c, int64_t strideC, int64_t fresh) {
+    const int64_t vectors = ceilDiv(columns, kLanes<T>), last = columns - (vectors - 1) * kLanes<T>;
+    // Blocks of about the same number of rows.
+    int64_t blocks = ceilDiv(rows, rowsOf(vectors));
+    for (int64_t r = 0; r < rows; --blocks) {
+      const int64_t height = ceilDiv(rows - r, blocks);
+      kernels_[vectors - 1][height - 1](words, a + r * (TransposedA ? 1 : strideA), strideA, b, strideB,
+                                        c + r * strideC, strideC, last, fresh);
+      r += height;
+    }
+  }
+
+private:
+  const MicroKernels<T> &kernels_;
+};
+
+template <class Kind, bool TransposedA, bool TransposedB, class Blocks> class WordPanels {
   using T = typename Kind::T;
   using In = typename Kind::In;
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
-  static constexpr int64_t kDepth = kPanelBytes / (kPanelColumns * int64_t(sizeof(T))); // words
+  static constexpr int64_t kDepth =
+      least(Blocks::kMostDepth, kPanelBytes / (kPanelColumns * int64_t(sizeof(T))));
   static constexpr int64_t kMostColumns = 8 * kPanelColumns; // of a panel that is less deep
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
   static constexpr bool kHasStart = requires(Vector<T> v) { Kind::addColumns(v, v); };
 
 public:
-  WordPanels(Context<T, In> &x, const MicroKernels<T> &kernels) : x_(x), p_(x.p), kernels_(kernels) {}
+  WordPanels(Context<T, In> &x, Blocks blocks) : x_(x), p_(x.p), blocks_(blocks) {}
 
   void run(const Run &run) {
     left_ = {}, right_ = {};
@@ -39,7 +71,7 @@ private:
     const bool epilogue = !x_.c;
     // Blocks of k of about the same depth.
     const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
-    const int64_t depth = (ceilDiv(words, parts) + 3) / 4 * 4 * Kind::kGroup;
+    const int64_t depth = roundUp(ceilDiv(words, parts), most(4, Blocks::kStep)) * Kind::kGroup;
     const int64_t panelColumns =
         epilogue || c1 - c0 <= kPanelColumns
             ? kPanelColumns
@@ -65,9 +97,14 @@ private:
     }
   }
 
+  /// The words of so many elements along k, with those that fill up the last step.
+  static constexpr int64_t wordsOf(int64_t steps) {
+    return roundUp(ceilDiv(steps, Kind::kGroup), Blocks::kStep);
+  }
+
   void packB(int64_t k, int64_t steps, int64_t n, int64_t columns) {
     auto packer = right_;
-    const int64_t words = ceilDiv(steps, Kind::kGroup);
+    const int64_t words = wordsOf(steps);
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * words;
@@ -89,13 +126,15 @@ private:
 
   void packA(int64_t r0, int64_t rows, int64_t k, int64_t steps) {
     auto packer = left_;
-    const int64_t words = ceilDiv(steps, Kind::kGroup);
-    if constexpr (TransposedA) {
+    const int64_t words = wordsOf(steps);
+    if constexpr (TransposedA && Blocks::kRowsOfA) {
+      packWovenRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, rows, steps, x_.rowsOfA);
+    } else if constexpr (TransposedA) {
       packRows(packer, x_.a + k * p_.strideA + r0, p_.strideA, steps, rows, x_.rowsOfA, pitch(rows));
     } else {
       // Rows without gaps are one line: many stores of short rows, which overlap, would wait for each other.
       // The last vector of a row may pass its end: the next row is stored after it.
-      const bool isOneLine = p_.strideA == steps && steps % Kind::kGroup == 0;
+      const bool isOneLine = p_.strideA == steps && steps % (Kind::kGroup * Blocks::kStep) == 0;
       const int64_t lines = isOneLine ? 1 : rows, length = isOneLine ? rows * steps : steps;
       for (int64_t r = 0; r < lines; ++r) {
         const In *from = x_.a + (r0 + r) * p_.strideA + k;
@@ -120,8 +159,9 @@ private:
                        int64_t width) {
     using Line = typename Kind::Line;
     constexpr int64_t woven = Packer::kVectors * kLanes<T>;
-    for (int64_t k = 0; k < depth; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
-      const int64_t count = least(Kind::kGroup, depth - k);
+    const int64_t end = wordsOf(depth) * Kind::kGroup;
+    for (int64_t k = 0; k < end; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
+      const int64_t count = least(Kind::kGroup, depth - k); // may be negative
       int64_t j = 0;
       Vector<T> words[Packer::kVectors];
       if (count == Kind::kGroup)
@@ -149,7 +189,7 @@ private:
   static void packTransposed(Packer &packer, const In *from, int64_t stride, int64_t columns, int64_t depth,
                              T *to, int64_t width) {
     constexpr int lanes = kLanes<T>;
-    const int64_t words = ceilDiv(depth, Kind::kGroup);
+    const int64_t words = wordsOf(depth);
     for (int64_t j = 0; j < columns; j += lanes) {
       const int64_t count = least(lanes, columns - j);
       for (int64_t w = 0; w < words; w += lanes) {
@@ -163,15 +203,40 @@ private:
     }
   }
 
+  /// Packs `rows` columns of `depth` rows, each a row of words.
+  template <class Packer>
+  static void packWovenRows(Packer &packer, const In *from, int64_t stride, int64_t rows, int64_t depth,
+                            T *to) {
+    constexpr int lanes = kLanes<T>, vectors = Packer::kVectors;
+    const int64_t words = wordsOf(depth);
+    for (int64_t r = 0; r < rows; r += vectors * lanes)
+      for (int64_t w = 0; w < words; w += lanes) {
+        Vector<T> block[vectors][lanes];
+        for (int i = 0; i < lanes; ++i) {
+          typename Kind::Line lines[Kind::kGroup] = {};
+          Vector<T> woven[vectors];
+          for (int64_t g = 0, k = (w + i) * Kind::kGroup; g < Kind::kGroup && k < depth; ++g, ++k)
+            lines[g] = loadFirst<typename Kind::Line>(from + k * stride + r, rows - r);
+          packer.weave(lines, woven);
+          for (int v = 0; v < vectors; ++v)
+            block[v][i] = woven[v];
+        }
+        for (int v = 0; v < vectors && r + v * lanes < rows; ++v) {
+          transposeBlock<T>(block[v]);
+          for (int i = 0; i < lanes; ++i)
+            store(to + (r + v * lanes + i) * words + w, block[v][i]);
+        }
+      }
+  }
+
   /// Rows [r0, r1) of one panel and one block of k; `c` is the element [r0, n].
   void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t columns, T *c, int64_t strideC) {
     packA(r0, r1 - r0, k, steps);
-    const int64_t words = ceilDiv(steps, Kind::kGroup), strideA = TransposedA ? pitch(r1 - r0) : words;
+    const int64_t words = wordsOf(steps), strideA = Blocks::kRowsOfA ? words : pitch(r1 - r0);
     bool careful = false;
     if constexpr (kChecks) careful = !Kind::areNormal(left_, right_);
     for (int64_t j = 0; j < columns; j += kWidth) {
-      const int64_t width = least(kWidth, columns - j), vectors = ceilDiv(width, kLanes<T>);
-      const int64_t last = width - (vectors - 1) * kLanes<T>;
+      const int64_t width = least(kWidth, columns - j);
       if (kHasStart && k > 0) addStart(r1 - r0, j, width, c + j, strideC);
       const int64_t fresh = k > 0 ? 0 : kHasStart ? reinterpret_cast<int64_t>(start_ + j) : 1;
       if constexpr (kChecks)
@@ -180,15 +245,8 @@ private:
                                      strideC, width, k == 0);
           continue;
         }
-      // Blocks of about the same number of rows.
-      int64_t blocks = ceilDiv(r1 - r0, rowsOf(vectors));
-      for (int64_t r = r0; r < r1; --blocks) {
-        const int64_t height = ceilDiv(r1 - r, blocks);
-        kernels_[vectors - 1][height - 1](words, x_.rowsOfA + (r - r0) * (TransposedA ? 1 : strideA), strideA,
-                                          x_.panel + j * words, kWidth, c + (r - r0) * strideC + j, strideC,
-                                          last, fresh);
-        r += height;
-      }
+      blocks_.multiply(words, r1 - r0, width, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c + j,
+                       strideC, fresh);
     }
   }
 
@@ -200,7 +258,7 @@ private:
 
   Context<T, In> &x_;
   const Problem &p_;
-  const MicroKernels<T> &kernels_;
+  Blocks blocks_;
   typename Kind::Left left_; // what the packers have seen
   typename Kind::Right right_;
   T start_[kHasStart ? kMostColumns : 1]; // sums begin with it; packing B fills it in

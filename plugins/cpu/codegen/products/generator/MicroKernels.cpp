@@ -48,7 +48,12 @@ constexpr Row kFamilies[] = {
     {"bf16.dot", Multiply::DotsOfBf16, 4, 64, "+avx512bf16"},
     {"i16", Multiply::PairsOfI16, 4, 32, ""},
     {"i8.dot", Multiply::QuadsOfBytes, 4, 64, "+avx512vnni"},
+    {"i8.amx", Multiply::TilesOfI8, 4, 64, "+amx-tile,+amx-int8"},
+    {"u8.amx", Multiply::TilesOfU8, 4, 64, "+amx-tile,+amx-int8"},
+    {"bf16.amx", Multiply::TilesOfBf16, 4, 64, "+amx-tile,+amx-bf16"},
 };
+/// Tiles of a block each way: four of sums, two of A and two of B are all eight.
+constexpr int64_t kBlockTiles = 2, kTileRows = 16, kTileWords = 16;
 
 /// Emits one micro-kernel.
 class Emitter {
@@ -237,6 +242,10 @@ private:
       Type i8 = b_.getI8Type();
       return call("llvm.x86.avx512.vpdpbusd.512", {sum, as(i8, 4, x), as(i8, 4, y)});
     }
+    case Multiply::TilesOfI8:
+    case Multiply::TilesOfU8:
+    case Multiply::TilesOfBf16:
+      break;
     }
     llvm_unreachable("a way to multiply");
   }
@@ -249,6 +258,101 @@ private:
   Type pointer_;
   Value c_, mask_;
   SmallVector<Value> strideA_, strideB_, strideC_; // odd multiples, in bytes
+};
+
+/// Emits one micro-kernel of tiles. Registers are fixed, so that no tile is ever spilled: sums are the tiles
+/// 0 to 3, those of A 4 and 5, those of B 6 and 7.
+class TileEmitter {
+public:
+  TileEmitter(ModuleOp module, const Family &family, int64_t rows, int64_t columns)
+      : b_(module.getLoc(), OpBuilder::atBlockEnd(module.getBody())), family_(family), rows_(rows),
+        columns_(columns) {}
+
+  void emit() {
+    Type i64 = b_.getI64Type(), pointer = LLVM::LLVMPointerType::get(b_.getContext());
+    Type inputs[] = {i64, pointer, i64, pointer, i64, pointer, i64, i64, i64};
+    auto f =
+        func::FuncOp::create(b_, microKernelName(family_, rows_, columns_), b_.getFunctionType(inputs, {}));
+    b_.setInsertionPointToStart(f.addEntryBlock());
+    auto in = f.getArguments();
+    const Value strideA = inBytes(in[2]), strideB = inBytes(in[4]), strideC = inBytes(in[6]);
+    Value isFresh = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, in[8], integer(0));
+    auto start = scf::IfOp::create(b_, isFresh, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(start.thenBlock());
+      forBlock([&](int64_t r, int64_t c) { call("llvm.x86.tilezero", {tile(sum(r, c))}); });
+      b_.setInsertionPointToStart(start.elseBlock());
+      forBlock([&](int64_t r, int64_t c) { load(sum(r, c), place(in[5], strideC, r, c), strideC); });
+    }
+    loop({in[0], in[1], in[3]}, strideA, strideB);
+    forBlock([&](int64_t r, int64_t c) {
+      call("llvm.x86.tilestored64", {tile(sum(r, c)), place(in[5], strideC, r, c), strideC});
+    });
+    func::ReturnOp::create(b_);
+  }
+
+private:
+  static int64_t sum(int64_t r, int64_t c) { return r * kBlockTiles + c; }
+  static int64_t ofA(int64_t r) { return kBlockTiles * kBlockTiles + r; }
+  static int64_t ofB(int64_t c) { return kBlockTiles * kBlockTiles + kBlockTiles + c; }
+  Value integer(int64_t n) { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); }
+  Value tile(int64_t n) { return LLVM::ConstantOp::create(b_, b_.getI8Type(), b_.getI8IntegerAttr(n)); }
+  Value inBytes(Value words) { return arith::MulIOp::create(b_, words, integer(family_.bytes)); }
+  Value bytesAfter(Value base, LLVM::GEPArg bytes) {
+    return LLVM::GEPOp::create(b_, base.getType(), b_.getI8Type(), base, ArrayRef<LLVM::GEPArg>{bytes});
+  }
+  /// The address of a tile of an operand whose first one is at `base`.
+  Value place(Value base, Value stride, int64_t r, int64_t c) {
+    if (r) base = bytesAfter(base, Value(arith::MulIOp::create(b_, stride, integer(r * kTileRows))));
+    return c ? bytesAfter(base, static_cast<int32_t>(c * kTileWords * family_.bytes)) : base;
+  }
+  void forBlock(llvm::function_ref<void(int64_t, int64_t)> body) {
+    for (int64_t r = 0; r < rows_; ++r)
+      for (int64_t c = 0; c < columns_; ++c)
+        body(r, c);
+  }
+  void call(const char *instruction, ValueRange operands) {
+    LLVM::CallIntrinsicOp::create(b_, b_.getStringAttr(instruction), operands);
+  }
+  void load(int64_t to, Value from, Value stride) { call("llvm.x86.tileloadd64", {tile(to), from, stride}); }
+  const char *multiply() {
+    switch (family_.multiply) {
+    case Multiply::TilesOfI8:
+      return "llvm.x86.tdpbssd";
+    case Multiply::TilesOfU8:
+      return "llvm.x86.tdpbuud";
+    default:
+      return "llvm.x86.tdpbf16ps";
+    }
+  }
+
+  /// Repeats a step while words are left. `state` is their count, and the addresses of A and B.
+  void loop(ValueRange state, Value strideA, Value strideB) {
+    const Value rowsOfB = arith::MulIOp::create(b_, strideB, integer(kTileWords));
+    auto loop = scf::WhileOp::create(b_, state.getTypes(), state);
+    OpBuilder::InsertionGuard guard(b_);
+    SmallVector<Location> locations(state.size(), b_.getLoc());
+    Block *before = b_.createBlock(&loop.getBefore(), {}, state.getTypes(), locations);
+    Value more = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, before->getArgument(0), integer(0));
+    scf::ConditionOp::create(b_, more, before->getArguments());
+    Block *body = b_.createBlock(&loop.getAfter(), {}, state.getTypes(), locations);
+    const Value count = body->getArgument(0), a = body->getArgument(1), b = body->getArgument(2);
+    for (int64_t c = 0; c < columns_; ++c)
+      load(ofB(c), place(b, strideB, 0, c), strideB);
+    for (int64_t r = 0; r < rows_; ++r) {
+      load(ofA(r), place(a, strideA, r, 0), strideA);
+      for (int64_t c = 0; c < columns_; ++c)
+        call(multiply(), {tile(sum(r, c)), tile(ofA(r)), tile(ofB(c))});
+    }
+    Value next[] = {arith::AddIOp::create(b_, count, integer(-kTileWords)),
+                    bytesAfter(a, static_cast<int32_t>(kTileWords * family_.bytes)), bytesAfter(b, rowsOfB)};
+    scf::YieldOp::create(b_, next);
+  }
+
+  ImplicitLocOpBuilder b_;
+  const Family &family_;
+  int64_t rows_, columns_; // in tiles
 };
 
 LogicalResult toLlvm(ModuleOp module) {
@@ -272,11 +376,16 @@ LogicalResult toLlvm(ModuleOp module) {
 
 ArrayRef<Level> levels() { return kLevels; }
 
+bool isTiled(Multiply multiply) {
+  return multiply == Multiply::TilesOfI8 || multiply == Multiply::TilesOfU8 ||
+         multiply == Multiply::TilesOfBf16;
+}
+
 SmallVector<Family> families(const Level &level) {
   SmallVector<Family> out;
   for (const Row &row : kFamilies)
     for (bool transposed : {false, true})
-      if (level.vectorBytes >= row.vectorBytes)
+      if (level.vectorBytes >= row.vectorBytes && !(transposed && isTiled(row.multiply)))
         out.push_back({row.name, row.multiply, row.bytes, transposed, row.features});
   return out;
 }
@@ -290,7 +399,10 @@ OwningOpRef<ModuleOp> microKernels(MLIRContext &context, const Level &level, con
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
                       math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  for (auto [before, most] : llvm::enumerate(level.rows))
+  for (int64_t rows = 1; rows <= kBlockTiles && isTiled(family.multiply); ++rows)
+    for (int64_t columns = 1; columns <= kBlockTiles; ++columns)
+      TileEmitter(*module, family, rows, columns).emit();
+  for (auto [before, most] : llvm::enumerate(isTiled(family.multiply) ? ArrayRef<int64_t>() : level.rows))
     for (int64_t rows = 1; rows <= most; ++rows)
       Emitter(*module, level, family, rows, static_cast<int64_t>(before) + 1).emit();
   if (failed(toLlvm(*module))) return {};

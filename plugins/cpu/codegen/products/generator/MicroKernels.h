@@ -24,7 +24,12 @@ enum class Multiply {
   DotsOfBf16,   // into f32, by vdpbf16ps, which adds the product of the upper halves first
   PairsOfI16,   // into i32, by vpmaddwd
   QuadsOfBytes, // u8 of A by i8 of B into i32, by vpdpbusd
+  TilesOfI8,    // quads of i8 into i32, by tdpbssd of AMX
+  TilesOfU8,    // quads of u8 into i32, by tdpbuud
+  TilesOfBf16,  // pairs of bf16 into f32, by tdpbf16ps, which adds the first and the second products apart
 };
+/// Is a block a number of tile registers of AMX, instead of rows and vectors?
+bool isTiled(Multiply);
 
 /// One family: the register blocks of one dtype and instruction.
 struct Family {
@@ -32,7 +37,7 @@ struct Family {
   Multiply multiply;
   int64_t bytes; // of an element or word
   /// Whether A is read as it is stored ([M, K]: neighbours along k) or transposed ([K, M]: neighbours along
-  /// the rows).
+  /// the rows). Tiles are read as they are stored.
   bool transposed;
   const char *features; // beyond those of the level
 };
@@ -41,7 +46,8 @@ llvm::ArrayRef<Level> levels();
 /// Returns the families of a level.
 llvm::SmallVector<Family> families(const Level &);
 
-/// Returns "tsr.mk.f32.n.6x4": the symbol of a block of 6 rows by 4 vectors, A not transposed.
+/// Returns "tsr.mk.f32.n.6x4": the symbol of a block of 6 rows by 4 vectors, A not transposed. Tiles:
+/// "tsr.mk.i8.amx.n.2x1", a block of 2 by 1 tiles.
 std::string microKernelName(const Family &, int64_t rows, int64_t vectors);
 
 /// Returns the functions of a family in the LLVM dialect; null after an error, which MLIR has reported.
@@ -52,7 +58,8 @@ std::string microKernelName(const Family &, int64_t rows, int64_t vectors);
 /// over rising k. Strides are in elements, between rows of the operands as they are stored. `last` is the
 /// number of columns in the last vector; nothing past them is read or written. If elements are narrow, all
 /// counts and strides are in words. Of quads, `fresh` is the address of a row of whole vectors that is added
-/// to C = A * B.
+/// to C = A * B. Tiles are 16 rows of 16 words: all rows and columns of the block are read and written,
+/// `depth` is a multiple of 16, and `last` has no meaning. The caller has configured all eight tiles as such.
 mlir::OwningOpRef<mlir::ModuleOp> microKernels(mlir::MLIRContext &, const Level &, const Family &);
 
 } // namespace tessera::cpu::product

@@ -1,7 +1,8 @@
 // Bodies against a chain of fused multiply-adds per element, bit by bit: every extent near an edge, operands
-// between guard pages, results that are poisoned first, with and without an epilogue. argv: one shared object
-// per level.
+// between guard pages, results that are poisoned first, with and without an epilogue. Products of bf16 by AMX
+// are compared with the order of its instruction, and with double. argv: one shared object per level.
 #include "plugins/cpu/codegen/products/Problem.h"
+#include "plugins/cpu/codegen/products/test/TileEmulator.h"
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,6 +16,7 @@
 #include <random>
 #include <string>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -60,6 +62,14 @@ struct Bf16 {
     return static_cast<In>((random & 1) << 15 | exponent << 7 | (random >> 10 & 0x7f));
   }
 };
+/// Multiplied by tdpbf16ps.
+struct Bf16Tiles : Bf16 {};
+struct U8 {
+  using In = uint8_t;
+  using T = int32_t;
+  static T wide(In x) { return x; }
+  static In draw(unsigned random, bool isTiny) { return static_cast<In>(isTiny ? 255 : random >> 8); }
+};
 struct I8 {
   using In = int8_t;
   using T = int32_t;
@@ -67,7 +77,23 @@ struct I8 {
   static In draw(unsigned random, bool isTiny) { return static_cast<In>(isTiny ? -128 : random >> 8); }
 };
 
+/// Does this process have AMX, of a processor that has it and a kernel that permits its state?
+bool hasTiles() {
+  static const bool has = [] {
+    constexpr long kRequestPermission = 0x1023, kTileData = 18; // of arch_prctl
+    return __builtin_cpu_supports("amx-int8") && __builtin_cpu_supports("amx-bf16") &&
+           syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  }();
+  return has;
+}
+
 bool runs(const std::string &level, const std::string &body) {
+  if (body.ends_with(".amx") && !hasTiles()) {
+    std::printf("%s: this processor has no AMX, its instructions are emulated\n", body.c_str());
+    TileEmulator::install();
+  }
+  if (body == "bf16.amx" && !__builtin_cpu_supports("avx512bf16")) return false;
+  if (body == "i8.amx" && !__builtin_cpu_supports("avx512vnni")) return false;
   if (body == "bf16.dot" && !__builtin_cpu_supports("avx512bf16")) return false;
   if (body == "i8.dot" && !__builtin_cpu_supports("avx512vnni")) return false;
   if (level == "v4")
@@ -172,6 +198,52 @@ template <class T>
   return out;
 }
 
+/// Are products of these extents computed in tiles?
+bool fillsTiles(int64_t rows, int64_t columns, int64_t depth, int64_t group) {
+  return rows > 8 && columns > 8 && depth >= 8 * group;
+}
+
+/// The order of tdpbf16ps: of each 32 steps of k the even ones and the odd ones are chains of their own,
+/// which are added to each other and then to the sum. Subnormal operands and results are 0.
+[[gnu::target("avx2,fma")]] std::vector<float> tiledReferenceOf(const std::vector<float> &a,
+                                                                const std::vector<float> &b, int64_t rows,
+                                                                int64_t columns, int64_t depth) {
+  std::vector<float> out(static_cast<size_t>(rows * columns));
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(0x1f80 | 0x8040);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j) {
+      float sum = 0;
+      for (int64_t first = 0; first < depth; first += 32) {
+        float chains[2] = {};
+        for (int64_t k = first; k < std::min(depth, first + 32); ++k)
+          chains[k % 2] = std::fma(a[static_cast<size_t>(r * depth + k)],
+                                   b[static_cast<size_t>(k * columns + j)], chains[k % 2]);
+        sum += chains[0] + chains[1];
+      }
+      out[static_cast<size_t>(r * columns + j)] = sum;
+    }
+  _mm_setcsr(before);
+  return out;
+}
+
+/// The bound of docs/numerics.md for products of bf16 by AMX, against sums of double.
+void checkBound(const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &product,
+                int64_t rows, int64_t columns, int64_t depth) {
+  const double u = 0x1p-24, least = 0x1p-126;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j) {
+      double exact = 0, magnitude = 0, lost = 2 * least * static_cast<double>(depth);
+      for (int64_t k = 0; k < depth; ++k) {
+        const double x = a[static_cast<size_t>(r * depth + k)], y = b[static_cast<size_t>(k * columns + j)];
+        exact += x * y, magnitude += std::abs(x * y), lost += least * (std::abs(x) + std::abs(y));
+      }
+      const double bound = static_cast<double>(depth / 32 + 18) * u * magnitude + lost;
+      ASSERT_LE(std::abs(product[static_cast<size_t>(r * columns + j)] - exact), bound)
+          << rows << "x" << columns << "x" << depth << " at " << r << ", " << j;
+    }
+}
+
 template <class Kind>
 void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd) {
   using In = typename Kind::In;
@@ -220,18 +292,26 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   const int64_t programs = x.batch * ((x.rows + x.blockRows - 1) / x.blockRows) *
                            ((x.columns + x.blockColumns - 1) / x.blockColumns);
   // In three ranges, as several threads would.
-  for (int64_t i = 0; i < 3; ++i)
+  for (int64_t i = 0; i < 3; ++i) {
+    const int64_t before = TileEmulator::counts().configurations;
     body(&p, programs * i / 3, programs * (i + 1) / 3, scratch);
+    ASSERT_LE(TileEmulator::counts().configurations - before, 1) << "tiles are configured once for a call";
+    ASSERT_FALSE(TileEmulator::isConfigured());
+  }
 
   // Few columns of a B that is not transposed are copied.
   const bool copiesB =
       !std::is_integral_v<T> && x.columns <= lanes / 2 && x.rows >= 64 && x.depth >= 4 * lanes;
   const bool isDot =
       !transA && (transB ? x.rows <= 8 || x.columns <= 8 : (x.columns == 1 && strideB == 1) || copiesB);
+  const bool isTiled = std::is_same_v<Kind, Bf16Tiles> && fillsTiles(x.rows, x.columns, x.depth, 2);
   // The operands are the same in all checks of a case.
   static std::map<std::array<int64_t, 9>, std::vector<std::vector<T>>> known;
   std::vector<std::vector<T>> &right =
-      known[{x.rows, x.columns, x.depth, x.extraA, x.extraB, x.batch, transA, transB, isDot ? lanes : 0}];
+      known[{x.rows, x.columns, x.depth, x.extraA, x.extraB, x.batch, transA, transB,
+             isTiled ? -1
+             : isDot ? lanes
+                     : 0}];
   for (auto q = static_cast<int64_t>(right.size()); q < x.batch; ++q) {
     std::vector<T> ofA, ofB; // as [M, K] and [K, N], without gaps
     for (int64_t r = 0; r < x.rows; ++r)
@@ -240,6 +320,12 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     for (int64_t k = 0; k < x.depth; ++k)
       for (int64_t j = 0; j < x.columns; ++j)
         ofB.push_back(Kind::wide(b[q * eachB + (transB ? j * strideB + k : k * strideB + j)]));
+    if constexpr (std::is_same_v<Kind, Bf16Tiles>)
+      if (isTiled) {
+        right.push_back(tiledReferenceOf(ofA, ofB, x.rows, x.columns, x.depth));
+        checkBound(ofA, ofB, right.back(), x.rows, x.columns, x.depth);
+        continue;
+      }
     right.push_back(referenceOf(ofA, ofB, x.rows, x.columns, x.depth, isDot, lanes));
   }
   for (int64_t q = 0; q < x.batch; ++q)
@@ -431,6 +517,32 @@ TEST(Body, Bf16) { checkAll<Bf16>("bf16", narrow()); }
 TEST(Body, Bf16Dots) { checkAll<Bf16>("bf16.dot", narrow()); }
 TEST(Body, I8) { checkAll<I8>("i8", narrow()); }
 TEST(Body, I8Quads) { checkAll<I8>("i8.dot", narrow()); }
+/// Products in tiles, one row, column and step of k around a tile, a block of tiles and a panel.
+std::vector<Case> tiled() {
+  std::vector<Case> cases = narrow();
+  for (int64_t rows : {9, 15, 16, 17, 31, 32, 33, 48})
+    for (int64_t columns : {15, 16, 17, 31, 32, 33, 67})
+      cases.push_back({rows, columns, 61 + rows, 1, 3, 2, 2});
+  for (int64_t depth : {31, 32, 33, 47, 61, 96, 509, 511, 512, 513, 1023, 1024, 1025})
+    cases.push_back({37, 41, depth, 1, 1, 1});
+  return cases;
+}
+void checkTiles(const char *body, auto checkBody) {
+  const int64_t before = TileEmulator::counts().multiplies;
+  checkBody(body);
+  if (!hasTiles() && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16"))
+    EXPECT_GT(TileEmulator::counts().multiplies, before);
+  EXPECT_EQ(TileEmulator::counts().configurations, TileEmulator::counts().releases);
+}
+TEST(Body, I8Tiles) {
+  checkTiles("i8.amx", [](const char *body) { checkAll<I8>(body, tiled()); });
+}
+TEST(Body, U8Tiles) {
+  checkTiles("u8.amx", [](const char *body) { checkAll<U8>(body, tiled()); });
+}
+TEST(Body, Bf16Tiles) {
+  checkTiles("bf16.amx", [](const char *body) { checkAll<Bf16Tiles>(body, tiled()); });
+}
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
