@@ -151,7 +151,11 @@ private:
   void pairRows(MmaOp mma) {
     Value b = mma.getB();
     OpBuilder builder(mma);
-    if (Operation *from = b.getDefiningOp()) builder.setInsertionPointAfter(from);
+    if (Operation *from = b.getDefiningOp()) {
+      builder.setInsertionPointAfter(from);
+      // Elements that only the words need are computed where they are joined.
+      if (b.hasOneUse() && !alwaysInMemory(b)) from->removeAttr(kMaterialize);
+    }
     auto type = tileType(b);
     auto words = RankedTensorType::get({type.getDimSize(0) / 2, type.getDimSize(1)}, builder.getI32Type());
     auto pairs = PairRowsOp::create(builder, mma.getLoc(), words, b);

@@ -101,3 +101,21 @@ tile.kernel @strided(%x: !tile.view<8x4xbf16>, %y: !tile.view<4x16xbf16>, %o: !t
   tile.store %s, %o[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
   tile.return
 }
+
+// What only the words need is computed where they are joined.
+// PAIRS-LABEL: tile.kernel @joined
+// PAIRS: %[[E:.*]] = tile.cast %{{.*}} from f32 to bf16 : tensor<4x16xf32> -> tensor<4x16xbf16>
+// PAIRS: tile.pair_rows %[[E]] {tile.materialize}
+tile.kernel @joined(%x: !tile.view<8x4xbf16>, %y: !tile.view<4x16xf32>, %o: !tile.view<8x16xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["8", "4"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["4", "16"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["8", "16"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant dense<0.0> : tensor<8x16xf32>
+  %a = tile.load %x[%c0, %c0] extents [8, 4] : !tile.view<8x4xbf16> -> tensor<8x4xbf16>
+  %b = tile.load %y[%c0, %c0] extents [4, 16] : !tile.view<4x16xf32> -> tensor<4x16xf32>
+  %e = tile.cast %b from f32 to bf16 {tile.materialize} : tensor<4x16xf32> -> tensor<4x16xbf16>
+  %p = tile.mma %a, %e, %z {tile.strided} : tensor<8x4xbf16>, tensor<4x16xbf16>, tensor<8x16xf32>
+  tile.store %p, %o[%c0, %c0] extents [8, 16] : tensor<8x16xf32>, !tile.view<8x16xf32>
+  tile.return
+}

@@ -59,8 +59,11 @@ public:
       return {rows && *rows <= 48 ? std::max<int64_t>(6, llvm::alignTo(*rows, 6)) : 96,
               codegen::coverExtent(columns, 64, 256), 256};
     case schedule::GroupKind::Attention:
-      // Three vectors of queries by eight rows of keys or values are a block (docs/decisions/0063).
-      return {capabilities_.vectorBytes == 64 ? 48 : 64, 64};
+      // Three vectors of queries by eight rows of keys or values are a block (docs/decisions/0063). Four are
+      // packed for fewer times where keys and values are packed (docs/decisions/0131).
+      return {capabilities_.vectorBytes == 64 && !(capabilities_.pairsOfBf16 && product == DType::BF16) ? 48
+                                                                                                        : 64,
+              64};
     case schedule::GroupKind::Concat:
       // Nothing is computed, so a tile need not fit a cache; the shorter the rows, the more of them.
       if (rank > 1) {
@@ -119,7 +122,10 @@ public:
       pm.addPass(createTileExpandHalf());
       pm.addPass(createCpuExpandFma());
     }
-    if (cpu_.vectorBytes == 64 && !cpu_.isOther) pm.addPass(createCpuExpandMinMax());
+    if (cpu_.vectorBytes == 64 && !cpu_.isOther) {
+      pm.addPass(createCpuExpandScaling());
+      pm.addPass(createCpuExpandMinMax());
+    }
     pm.addPass(createTileExpandMinMax()); // before arith-expand, which defines them differently
     pm.addPass(createSCFToControlFlowPass());
     pm.addPass(arith::createArithExpandOpsPass());

@@ -207,6 +207,14 @@ void KernelLowering::nestInterior(ArrayRef<int64_t> shape, int64_t lanes, const 
 auto KernelLowering::partToCompute(Operation *op) -> Part {
   Value tile = op->getResult(0);
   Vec<Value> ends = observedEnds(tile, op);
+  // Words past the depth of the product that reads them are not part of it.
+  if (auto mma = dyn_cast<tile::MmaOp>(*op->user_begin()); mma && isa<tile::PairRowsOp>(op) &&
+                                                           op->hasOneUse() && !mma.getLimits().empty() &&
+                                                           isKnown(mma.getLimits()[2], op)) {
+    Value up = b_.createOrFold<arith::AddIOp>(scalar(mma.getLimits()[2]), constant(1));
+    if (ends.empty()) ends.resize(2);
+    ends[0] = b_.createOrFold<arith::DivUIOp>(up, constant(2));
+  }
   for (auto [end, extent] : llvm::zip(ends, tile::tileType(tile).getShape()))
     if (!end) end = constant(extent);
   Value inside = insideCondition(op, ends);

@@ -54,6 +54,15 @@ def CpuExpandMinMax : Pass<"cpu-expand-minmax", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def CpuExpandScaling : Pass<"cpu-expand-scaling", "::mlir::ModuleOp"> {
+  let summary = "Multiplies AVX-512 vectors by powers of two by vscalef";
+  let description = [{
+    Of vectors of whole 64 bytes, on x86 with AVX-512. Replaces the two multiplications in which the sequences of `exp` and
+    `exp2` end, with the same bits. Runs after `tile-expand-math`, which makes them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect"];
+}
+
 def CpuExpandDivision : Pass<"cpu-expand-division", "::mlir::ModuleOp"> {
   let summary = "Divides vectors of integers by dividing floats";
   let description = [{

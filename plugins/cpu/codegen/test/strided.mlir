@@ -29,9 +29,12 @@ tile.kernel @turned(%a: !tile.view<?x40xf32>, %b: !tile.view<16x48xf32>, %c: !ti
 }
 
 // Pairs of bf16: the archive of products multiplies the words that the right operand becomes. The left one is read where it
-// is, as far as its tensor goes.
+// is, as far as its tensor goes. Words past the depth are not computed.
 // CHECK-LABEL: func.func @tsr_kernel_paired(
 // CHECK: %[[A:.*]] = llvm.load {{.*}} -> !llvm.ptr
+// CHECK: %[[WORDS:.*]] = arith.divui
+// CHECK: %[[END:.*]] = arith.minsi %[[WORDS]],
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[END]]
 // CHECK: arith.extui {{.*}} : vector<16xi16> to vector<16xi32>
 // CHECK: arith.shli {{.*}} : vector<16xi32>
 // CHECK: arith.ori {{.*}} : vector<16xi32>

@@ -23,37 +23,56 @@ struct Strided {
   int64_t rowStride, columnStride;
 };
 
-/// Packs [rows, steps] of A: adjacent along k as rows of words, else as words of all rows, `kGroupRows`
-/// apart. Fetches what the next group, or the next product, packs: A comes from far away where few columns
-/// are multiplied.
-Kind::Left pack(Strided a, int64_t rows, int64_t steps, T *to) {
+/// Packs rows of A that are adjacent along k as rows of words. Fetches the rows that the next group packs: A
+/// comes from far away where few columns are multiplied.
+Kind::Left packRows(Strided a, int64_t rows, int64_t steps, T *to) {
+  constexpr int64_t lanes = 2 * kLanes<T>;
   Kind::Left packer;
-  const int64_t words = ceilDiv(steps, 2);
-  if (a.columnStride == 1) {
-    // The last vector of a row may pass its end: the next row is stored after it.
-    for (int64_t r = 0; r < rows; ++r)
-      for (int64_t w = 0; w < words; w += kLanes<T>) {
-        const In *from = a.data + r * a.rowStride + 2 * w;
-        __builtin_prefetch(from + rows * a.rowStride);
-        store(to + r * words + w, packer.along(loadFirst<Kind::Line>(from, steps - 2 * w)));
-      }
-    return packer;
-  }
-  for (int64_t w = 0; w < words; ++w, a.data += 2 * a.columnStride, to += kGroupRows) {
-    Kind::Line lines[2] = {};
-    for (int64_t i = 0; i < least(2, steps - 2 * w); ++i) {
-      __builtin_prefetch(a.data + (steps + i) * a.columnStride);
-      if (a.rowStride == 1)
-        lines[i] = loadFirst<Kind::Line>(a.data + i * a.columnStride, rows);
-      else
-        for (int64_t r = 0; r < rows; ++r)
-          lines[i][r] = a.data[r * a.rowStride + i * a.columnStride];
+  const int64_t words = ceilDiv(steps, 2), whole = steps / lanes * lanes;
+  for (int64_t r = 0; r < rows; ++r, a.data += a.rowStride, to += words) {
+    for (int64_t k = 0; k < whole; k += lanes) {
+      __builtin_prefetch(a.data + k + rows * a.rowStride);
+      store(to + k / 2, packer.along(loadAs<Kind::Line>(a.data + k)));
     }
+    // The last vector of a row may pass its end: the next row is stored after it.
+    if (whole < steps)
+      store(to + whole / 2, packer.along(loadFirst<Kind::Line>(a.data + whole, steps - whole)));
+  }
+  return packer;
+}
+
+/// Packs rows of A that are not adjacent along k as words of all rows, `kGroupRows` apart. `load` returns a
+/// step of k of all rows. Fetches what the next product packs.
+template <class Load> Kind::Left packColumns(Strided a, int64_t steps, T *to, Load load) {
+  Kind::Left packer;
+  auto pack = [&](Kind::Line first, Kind::Line second) {
+    const Kind::Line lines[2] = {first, second};
     Vector<T> packed[2];
     packer.weave(lines, packed);
     store(to, packed[0]), store(to + kLanes<T>, packed[1]);
+    to += kGroupRows;
+  };
+  const In *ahead = a.data + steps * a.columnStride;
+  for (int64_t k = 0; k + 2 <= steps; k += 2, ahead += 2 * a.columnStride, a.data += 2 * a.columnStride) {
+    __builtin_prefetch(ahead), __builtin_prefetch(ahead + a.columnStride);
+    pack(load(a.data), load(a.data + a.columnStride));
   }
+  if (steps % 2) pack(load(a.data), Kind::Line{});
   return packer;
+}
+
+/// Packs [rows, steps] of A.
+Kind::Left pack(Strided a, int64_t rows, int64_t steps, T *to) {
+  if (a.columnStride == 1) return packRows(a, rows, steps, to);
+  if (a.rowStride == 1 && rows == kGroupRows)
+    return packColumns(a, steps, to, [](const In *from) { return loadAs<Kind::Line>(from); });
+  return packColumns(a, steps, to, [&](const In *from) {
+    if (a.rowStride == 1) return loadFirst<Kind::Line>(from, rows);
+    Kind::Line line = {};
+    for (int64_t r = 0; r < rows; ++r)
+      line[r] = from[r * a.rowStride];
+    return line;
+  });
 }
 
 /// C += A * B, or C = A * B if it is fresh, of a packed group of rows.
@@ -66,9 +85,11 @@ void multiply(const MicroKernels<T> &kernels, bool isNormal, int64_t rows, int64
   const int64_t pairs = steps / 2;
   for (int64_t j = 0; j < columns; j += kMaxVectors * kLanes<T>) {
     const int64_t width = least(kMaxVectors * kLanes<T>, columns - j), vectors = ceilDiv(width, kLanes<T>);
-    int64_t blocks = ceilDiv(rows, rowsOf(vectors)); // of about the same number of rows
-    for (int64_t r = 0; r < rows; --blocks) {
-      const int64_t height = ceilDiv(rows - r, blocks);
+    // Blocks of about the same number of rows. Small numbers are divided faster.
+    const int32_t count = int32_t(rows), blocks = int32_t(ceilDiv(rows, rowsOf(vectors)));
+    const int64_t lower = count / blocks, higher = count % blocks;
+    for (int64_t r = 0, block = 0; r < rows; ++block) {
+      const int64_t height = lower + (block < higher);
       kernels[vectors - 1][height - 1](pairs, a + r * (TransposedA ? 1 : strideA), strideA, b + j, strideB,
                                        c + r * strideC + j, strideC, width - (vectors - 1) * kLanes<T>,
                                        isFresh);
@@ -90,9 +111,14 @@ extern "C" [[gnu::visibility("default")]] void tileProduct(const In *, int64_t, 
 extern "C" void tileProduct(const In *a, int64_t rowStride, int64_t columnStride, const T *b, int64_t strideB,
                             T *c, int64_t strideC, int64_t rows, int64_t columns, int64_t depth) {
   Kind::Right right;
-  for (int64_t w = 0; w < ceilDiv(depth, 2); ++w)
-    for (int64_t j = 0; j < columns; j += kLanes<T>)
-      right.see(__builtin_bit_cast(Kind::Line, loadFirst<Vector<T>>(b + w * strideB + j, columns - j)));
+  auto see = [&](int64_t j, auto load) {
+    for (int64_t w = 0; w < ceilDiv(depth, 2); ++w)
+      right.see(__builtin_bit_cast(Kind::Line, load(b + w * strideB + j)));
+  };
+  int64_t seen = 0;
+  for (; seen + kLanes<T> <= columns; seen += kLanes<T>)
+    see(seen, [](const T *from) { return loadAs<Vector<T>>(from); });
+  if (seen < columns) see(seen, [&](const T *from) { return loadFirst<Vector<T>>(from, columns - seen); });
   const bool isAlong = columnStride == 1;
   T packed[kGroupRows * kWords + kLanes<T>];
   for (int64_t r = 0; r < rows; r += kGroupRows) {
