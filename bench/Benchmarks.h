@@ -29,6 +29,7 @@ Table benchElementwise(const Settings &);
 Table benchReduce(const Settings &);
 Table benchRandom(const Settings &);
 Table benchSweep(const Settings &);
+Table benchChoice(const Settings &);
 Table benchSurvey(const Settings &);
 Table benchCollective(const Settings &);
 Table benchPluginCalls(const Settings &);

@@ -41,6 +41,7 @@ constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
                                     {"random", {benchRandom}, true},
                                     {"sweep", {benchSweep}, true},
                                     {"survey", {benchSurvey}, true},
+                                    {"choice", {benchChoice}, true},
                                     {"saxpy", {benchSaxpy}, true},
                                     {"compile", {benchCompile, benchCompileGrowth}, false},
                                     {"transformer", {benchTransformer}, true},
@@ -188,6 +189,7 @@ const cli::CommandSpec spec = {
   random       300 products of random shapes beside the same peers
   sweep        extents that grow by one: no jumps in the time
   survey       1261 products and attention, of every dtype, beside the same peers: the slowest first
+  choice       60 random shapes: every variant of reductions and scans is forced, and the chosen one judged
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers
   transformer  an f32 transformer block beside OpenBLAS calls and loops

@@ -13,14 +13,17 @@ namespace tessera::bench {
 
 Lab::Lab(const Settings &s) : settings(s), roofline(s.cores), peers(findPeers(s.cores)) {}
 
-host::Kernel &Lab::kernel(const std::string &source, const std::string &name, const host::NamedInts &known) {
+host::Kernel &Lab::kernel(const std::string &source, const std::string &name, const host::NamedInts &known,
+                          bool isIr) {
   std::string key = name + source;
   for (const auto &[dim, value] : known)
     key += fmt::format(";{}={}", dim, value);
   auto &slot = kernels_[key];
   if (!slot)
     slot = std::make_unique<host::Kernel>(
-        device, source, host::BuildOptions{.fileName = "suite.py", .kernel = name, .dims = known});
+        device, source,
+        host::BuildOptions{
+            .fileName = isIr ? "suite.mlir" : "suite.py", .kernel = name, .dims = known, .isIr = isIr});
   return *slot;
 }
 
@@ -104,12 +107,6 @@ CaseResult runCase(const Suite &suite, const Case &c, Lab &lab) {
   return out;
 }
 
-std::string duration(double seconds) {
-  return seconds < 1e-6   ? fmt::format("{:.0f} ns", seconds * 1e9)
-         : seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6)
-                          : fmt::format("{:.2f} ms", seconds * 1e3);
-}
-
 struct Summary {
   double logSum = 0, least = 1e30;
   std::string leastName;
@@ -179,6 +176,12 @@ std::vector<std::string> rowOf(const CaseResult &r) {
 }
 
 } // namespace
+
+std::string duration(double seconds) {
+  return seconds < 1e-6   ? fmt::format("{:.0f} ns", seconds * 1e9)
+         : seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6)
+                          : fmt::format("{:.2f} ms", seconds * 1e3);
+}
 
 Table runSuite(const Suite &suite, Lab &lab) {
   Table table;

@@ -27,7 +27,9 @@ public:
   const std::vector<Peer> peers;
 
   /// Returns the kernel or function of `source`, compiled once for each set of `known` dims.
-  host::Kernel &kernel(const std::string &source, const std::string &name, const host::NamedInts &known = {});
+  /// `isIr`: the source is the text of an IR.
+  host::Kernel &kernel(const std::string &source, const std::string &name, const host::NamedInts &known = {},
+                       bool isIr = false);
 
 private:
   std::map<std::string, std::unique_ptr<host::Kernel>> kernels_;
@@ -81,5 +83,8 @@ struct Suite {
 };
 
 Table runSuite(const Suite &, Lab &);
+
+/// "12.3 us"
+std::string duration(double seconds);
 
 } // namespace tessera::bench

@@ -83,6 +83,7 @@ struct TileRequest {
   std::optional<int64_t> elements = {}; // of the iteration space
   bool finds = false;                   // a reduction that finds positions only
   bool readsNarrow = false;             // reads elements of fewer than 32 bits
+  bool readsAgain = false;              // reads the elements of a row again after it has been reduced
 };
 
 /// The fusion group that may have variants. Proposals name its extents: M, N, K and B (the product of the
@@ -93,7 +94,9 @@ struct VariantRequest {
   NumericsPermissions permits;
   std::vector<std::pair<std::string, std::optional<int64_t>>> extents; // constants, or likely values
   bool reducesOuterAxis = false; // reduces or scans along another axis than the last; rows are then that axis
+  bool finds = false;            // a reduction that finds positions only
   bool readsNarrow = false;      // reads elements of fewer than 32 bits
+  bool readsAgain = false;       // reads the elements of a row again after it has been reduced
   bool isForCall = false;        // the extents are those of the one call that is compiled for
   std::optional<int64_t> extent(llvm::StringRef name) const {
     for (const auto &[known, value] : extents)

@@ -90,6 +90,23 @@ class Suites(unittest.TestCase):
         for case in cases:
             self.assertIn(case["name"], page)
 
+    def test_choice(self):
+        done = run("choice", "--only", "(sum u8|cumsum f32) of", "--threads", "1", "--seed", "3", "--full", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        table, = json.loads(done.stdout)["choice"]
+        variants = {"sum u8": ["short", "streamed", "general"], "cumsum f32": ["short", "general"]}
+        self.assertEqual({c["family"] for c in table["cases"]}, set(variants))
+        for case in table["cases"]:
+            self.assertEqual(case["contenders"], ["tessera", *variants[case["family"]]])
+            self.assertTrue(case["ok"])
+        for name, chosen, *_ in table["rows"]:
+            columns = int(name.rpartition("x")[2])
+            is_short = columns <= (112 if name.startswith("sum") else 48)
+            self.assertEqual(chosen == "short", is_short, name)
+        text = "\n".join(table["notes"])
+        self.assertIn("--seed 3 repeats them", text)
+        self.assertRegex(text, r"within 8% of the fastest in \d+ of \d+ cases \(goal 90%\): (reached|missed)\.")
+
     def test_bad_options(self):
         for arguments, says in ((("--only", "("), "not a regular expression"), (("--threads", "0"), "the usable cores"),
                                 (("--seed", "x"), "--seed needs a number"), (("gem",), "no measurement gem")):

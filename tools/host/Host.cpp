@@ -66,6 +66,16 @@ void collect(void *user, tsr_log_level_t level, const char *code, const char *te
   log.text += text;
 }
 
+KernelMetadata metadataOf(tsr_kernel_t kernel) {
+  const char *yaml = nullptr;
+  check(tsrKernelMetadata(kernel, &yaml), "tsrKernelMetadata");
+  KernelMetadata out;
+  std::string why;
+  if (!KernelMetadata::fromYaml(yaml, out, why))
+    throw Failure(TSR_EINTERNAL, "", "the kernel's metadata: " + why);
+  return out;
+}
+
 std::vector<tsr_named_int_t> named(const NamedInts &values) {
   std::vector<tsr_named_int_t> out;
   for (const auto &[name, value] : values)
@@ -80,11 +90,7 @@ Kernel::Kernel(Device &device, std::string_view source, const BuildOptions &o) :
   o.fuse && !o.isIr ? load(source, o) : loadThroughBundle(source, o);
   try {
     check(tsrGetKernel(module_, o.kernel.empty() ? nullptr : o.kernel.c_str(), &kernel_), "tsrGetKernel");
-    const char *yaml = nullptr;
-    check(tsrKernelMetadata(kernel_, &yaml), "tsrKernelMetadata");
-    std::string why;
-    if (!KernelMetadata::fromYaml(yaml, metadata_, why))
-      throw Failure(TSR_EINTERNAL, "", "the kernel's metadata: " + why);
+    metadata_ = metadataOf(kernel_);
   } catch (...) {
     (void)tsrUnloadModule(module_);
     throw;
@@ -131,6 +137,12 @@ void Kernel::loadThroughBundle(std::string_view source, const BuildOptions &o) {
     throw Failure(status == CompileStatus::Unimplemented ? TSR_UNIMPLEMENTED : TSR_ECOMPILE,
                   diags.empty() ? "" : diags.front().code, diags.empty() ? "" : diags.front().message);
   check(tsrLoadModule(device_.handle(), bundle.data(), bundle.size(), &module_), "tsrLoadModule");
+}
+
+KernelMetadata Kernel::metadata(const char *entry) const {
+  tsr_kernel_t kernel = nullptr;
+  check(tsrGetKernel(module_, entry, &kernel), "tsrGetKernel");
+  return metadataOf(kernel);
 }
 
 Kernel::~Kernel() { (void)tsrUnloadModule(module_); }

@@ -94,6 +94,7 @@ public:
 
   tsr_kernel_t handle() const { return kernel_; }
   const KernelMetadata &metadata() const { return metadata_; }
+  KernelMetadata metadata(const char *entry) const; // of another entry of its module
   Device &device() const { return device_; }
 
 private:

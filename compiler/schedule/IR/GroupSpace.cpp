@@ -114,6 +114,22 @@ bool GroupSpace::readsNarrow() const {
   });
 }
 
+bool GroupSpace::readsAgain() const {
+  if (!reduced_) return false;
+  SmallVector<Operation *> inOrder;
+  for (const auto &held : axes_)
+    inOrder.push_back(held.first.getDefiningOp());
+  llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::DenseSet<Value> afterReduction;
+  for (Operation *op : inOrder) {
+    const bool isAfter =
+        llvm::any_of(op->getOperands(), [&](Value operand) { return afterReduction.contains(operand); });
+    if (isAfter && varies(op->getResult(0))) return true;
+    if (isAfter || isa<graph::ReduceOp>(op)) afterReduction.insert(op->getResult(0));
+  }
+  return false;
+}
+
 Refusal GroupSpace::addFirst(Operation *op) {
   if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
     space_ = reduce.getInput().getType();

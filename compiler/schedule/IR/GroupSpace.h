@@ -37,6 +37,8 @@ public:
   bool finds() const { return reduced_ && !combines_; }
   /// Is a tensor of elements of fewer than 32 bits read?
   bool readsNarrow() const;
+  /// Does an operation after a reduction read the elements that were reduced, as a softmax does?
+  bool readsAgain() const;
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
   /// The element type of the product's left operand; null if the group has no product.

@@ -23,7 +23,9 @@ public:
     GroupSpace space;
     for (Operation &op : group_.getBody().front().without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>()) (void)space.add(&op);
+    out.finds = space.finds();
     out.readsNarrow = space.readsNarrow();
+    out.readsAgain = space.readsAgain();
     Tensor type = space.space();
     auto [rows, columns] = space.tileAxes();
     if (group_.getKind() == GroupKind::Matmul) {

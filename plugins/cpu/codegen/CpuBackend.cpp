@@ -48,7 +48,7 @@ public:
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
     const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product, elements, finds,
-                 readsNarrow] = request;
+                 readsNarrow, readsAgain] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
       // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
@@ -86,9 +86,9 @@ public:
       }
       // Processors foresee a row that is read from its start to its end, but not pieces of several rows. A
       // search looks once at a row that fits a tile.
-      if (rank > 1 && columns && *columns >= StreamedRows::kLeast && *columns <= StreamedRows::kMost &&
-          (!elements || *elements >= StreamedRows::leastElements(readsNarrow)) &&
-          !(finds && *columns <= kTileElements))
+      if (const StreamedRows streamed = StreamedRows::of(finds, readsNarrow, readsAgain);
+          rank > 1 && columns && *columns >= streamed.least && *columns <= streamed.most &&
+          (!elements || *elements >= streamed.elements) && !(finds && *columns <= kTileElements))
         return {1, codegen::kMostColumns};
       break;
     default:

@@ -12,9 +12,8 @@ using codegen::VariantProposal;
 using codegen::VariantRequest;
 using schedule::GroupKind;
 
-/// A group with more operations is not compiled a second time: the code of a layer norm takes longer to
-/// compile than a call of it saves.
-constexpr int64_t kMostOperations = 6;
+/// A group with more operations is not compiled again for short rows. A layer norm has nine.
+constexpr int64_t kMostOperations = 12;
 
 /// Tiles of `rows` x `columns` for tensors with at most `longest` columns.
 struct ShortTile {
@@ -22,10 +21,12 @@ struct ShortTile {
 };
 
 /// The tile of short rows of a group; nullopt: the general one is as good.
-std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis) {
+std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool finds) {
   if (kind == GroupKind::Scan && !reducesOuterAxis) return ShortTile{48, 128, 16};
-  if (kind == GroupKind::Reduce) return reducesOuterAxis ? ShortTile{48, 64, 16} : ShortTile{64, 64, 64};
-  return std::nullopt;
+  if (kind != GroupKind::Reduce) return std::nullopt;
+  if (reducesOuterAxis) return ShortTile{48, 64, 16};
+  // Two tiles are faster than a part of a wide one; a search compares the positions of both.
+  return ShortTile{finds ? 64 : 112, 64, 64};
 }
 
 /// Sums and scans combine tile after tile, so that their order depends on the extent of the tile along the
@@ -52,17 +53,20 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
   int64_t operations = 0;
   for (Operation &op : group.getBody().front().without_terminator())
     operations += !op.hasTrait<OpTrait::ConstantLike>();
-  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis);
+  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis, request.finds);
   if (tile && operations <= kMostOperations &&
       !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
     propose("short", "columns <= " + std::to_string(tile->longest), tile->rows, tile->columns);
-  if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2)
-    propose("streamed",
-            llvm::formatv("columns >= {} and columns <= {} and {}rows * columns >= {}", StreamedRows::kLeast,
-                          StreamedRows::kMost, request.extent("B") == 1 ? "" : "B * ",
-                          StreamedRows::leastElements(request.readsNarrow))
-                .str(),
-            1, group.getTile()[1]);
+  if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
+    const StreamedRows rows = StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain);
+    std::string when = llvm::formatv("columns >= {}", rows.least).str();
+    if (rows.most != INT64_MAX) when += llvm::formatv(" and columns <= {}", rows.most).str();
+    if (rows.elements > 0)
+      when +=
+          llvm::formatv(" and {}rows * columns >= {}", request.extent("B") == 1 ? "" : "B * ", rows.elements)
+              .str();
+    propose("streamed", std::move(when), 1, group.getTile()[1]);
+  }
   if (variants.empty()) return {};
   variants.push_back({.name = "general",
                       .when = "",

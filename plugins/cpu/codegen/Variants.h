@@ -1,15 +1,21 @@
 // The variants that kernels of graph functions have on the CPU.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
+#include <cstdint>
 
 namespace tessera::cpu {
 
-/// Whether rows of that many elements are reduced one after the other, if the tensor has at least
-/// `leastElements`: docs/decisions/0124. Narrow elements are widened, which hides more of the memory's
-/// latency.
+/// Which rows are reduced one after the other: those of `least` to `most` elements, of tensors of at least
+/// `elements` (docs/decisions/0124, 0135).
 struct StreamedRows {
-  static constexpr int64_t kLeast = 700, kMost = 32768;
-  static int64_t leastElements(bool readsNarrow) { return readsNarrow ? 1 << 23 : 1 << 20; }
+  int64_t least = 700, most = 32768, elements = 1 << 20;
+
+  static StreamedRows of(bool finds, bool readsNarrow, bool readsAgain) {
+    if (finds) return {.least = 600, .most = INT64_MAX, .elements = 0};
+    if (readsNarrow) return {.elements = 1 << 22}; // widening hides more of the memory's latency
+    // Elements that are read again are in a near cache by then.
+    return {.elements = readsAgain ? 1 << 20 : 1 << 18};
+  }
 };
 
 /// Proposes the variants of a group (Target::proposeVariants). A variant is code that is compiled and
