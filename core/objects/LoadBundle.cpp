@@ -1,9 +1,11 @@
 #include "core/objects/LoadBundle.h"
 #include "core/log/LastError.h"
+#include "core/metadata/KernelMetadata.h"
 #include "core/service/CompilerLoader.h"
 #include "core/support/HostCpu.h"
 #include <algorithm>
 #include <climits>
+#include <nlohmann/json.hpp>
 
 namespace tessera {
 namespace {
@@ -15,20 +17,37 @@ std::string backendOf(const std::string &target) { return target.substr(0, targe
 
 bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
 
+/// The targets whose images a GPU runs, preferred first: its own architecture's, then those that its plugin
+/// names in its capabilities.
+std::vector<std::string> imageTargets(const ContextObject &context) {
+  const DeviceInfo &info = context.device->info();
+  std::vector<std::string> all = {info.arch};
+  const auto capabilities = nlohmann::json::parse(info.capabilities, nullptr, /*allow_exceptions=*/false);
+  if (capabilities.is_object() && capabilities.contains("other_images"))
+    for (const nlohmann::json &target : capabilities["other_images"])
+      if (target.is_string()) all.push_back(target);
+  return all;
+}
+
 /// Returns why the device cannot run the image; an empty text means that it can.
 std::string obstacle(const BundleImage &image, const ContextObject &context) {
   const char *backend = context.backend->name();
   if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
-  // GPU code runs only on the architecture it was compiled for.
-  if (!isCpu(context))
-    return image.target == context.device->info().arch ? "" : "the device is " + context.device->info().arch;
+  if (!isCpu(context)) {
+    const std::vector<std::string> targets = imageTargets(context);
+    return std::ranges::count(targets, image.target) ? "" : "the device is " + context.device->info().arch;
+  }
   if (std::string_view missing = firstMissing(image.features); !missing.empty())
     return "this processor has no " + std::string(missing);
   return "";
 }
 
 /// Ranks the images that can run: the larger value is better.
-int rank(const BundleImage &image) {
+int rank(const BundleImage &image, const ContextObject &context) {
+  if (!isCpu(context)) {
+    const std::vector<std::string> targets = imageTargets(context);
+    return static_cast<int>(targets.end() - std::ranges::find(targets, image.target));
+  }
   std::string_view name = std::string_view(image.target).substr(backendOf(image.target).size() + 1);
   return name == hostCpuName() ? INT_MAX : static_cast<int>(image.features.size());
 }
@@ -36,13 +55,23 @@ int rank(const BundleImage &image) {
 const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
   const BundleImage *best = nullptr;
   for (const BundleImage &image : bundle.images)
-    if (obstacle(image, context).empty() && (!best || rank(image) > rank(*best))) best = &image;
+    if (obstacle(image, context).empty() && (!best || rank(image, context) > rank(*best, context)))
+      best = &image;
   return best;
 }
 
-/// Appends the image's entries, resolved and ready to run.
+/// The metadata document with one more fallback; as it is, if it cannot be read (makeKernel reports that).
+std::string withFallback(std::string document, const std::string &fallback) {
+  KernelMetadata metadata;
+  std::string why;
+  if (fallback.empty() || !KernelMetadata::fromYaml(document, metadata, why)) return document;
+  metadata.fallbacks.push_back(fallback);
+  return metadata.toYaml();
+}
+
+/// Appends the image's entries, resolved and ready to run. The kernels report `fallback`, if there is one.
 tsr_status_t open(const BundleImage &image, const ContextObject &context, const std::string &name,
-                  std::vector<CompiledKernel> &out) {
+                  std::vector<CompiledKernel> &out, const std::string &fallback = "") {
   if (isCpu(context) && image.format != ImageFormat::Elf)
     return refuse(TSR_UNIMPLEMENTED,
                   {"E_UNIMPLEMENTED",
@@ -56,7 +85,7 @@ tsr_status_t open(const BundleImage &image, const ContextObject &context, const 
   if (!module) return refuse(TSR_EINVAL, {"E_IMAGE_LOAD", origin + ": " + why, ""});
   for (const BundleEntry &entry : image.entries) {
     CompiledKernel kernel;
-    kernel.metadata = entry.metadata;
+    kernel.metadata = withFallback(entry.metadata, fallback);
     kernel.kind = entry.kind;
     kernel.module = module;
     kernel.format = contractValue(image.format);
@@ -72,9 +101,12 @@ tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const 
   const BundleImage *best = choose(bundle, context);
   found = best != nullptr;
   if (!best) return TSR_SUCCESS;
+  std::string fallback;
+  if (const std::string &arch = context.device->info().arch; !isCpu(context) && best->target != arch)
+    fallback = name + ": no image for " + arch + "; that for " + best->target + " runs";
   for (const BundleImage &image : bundle.images)
     if (image.target == best->target)
-      if (tsr_status_t status = open(image, context, name, out)) return status;
+      if (tsr_status_t status = open(image, context, name, out, fallback)) return status;
   return TSR_SUCCESS;
 }
 
@@ -83,7 +115,10 @@ BundleError noImage(const Bundle &bundle, const ContextObject &context, const st
   std::string held;
   for (const BundleImage &image : bundle.images)
     held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
-  std::string device = isCpu(context) ? hostCpuTarget() : context.device->info().arch;
+  std::string device = isCpu(context) ? hostCpuTarget() : "";
+  if (!isCpu(context))
+    for (const std::string &target : imageTargets(context))
+      device += (device.empty() ? "" : " or ") + target;
   return {"E_BUNDLE_NO_IMAGE",
           name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
               (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),

@@ -151,6 +151,36 @@ class Shims(unittest.TestCase):
         if backend != "levelzero":  # whose driver does not say
             self.refused(backend, "residents=0", "fits on a unit of")
 
+    def test_generic_images(self):
+        """A device for which a bundle has no image of its own runs the one for all of the vendor's devices, and says so."""
+        if ARGS.backend != "levelzero":
+            self.skipTest("its code is for one architecture")
+        source, bundle, n = samples.ROOT / "samples" / "saxpy" / "saxpy.py", self.table / "saxpy.tsrb", 5000
+        x, y = np.arange(n, dtype="f4"), np.full(n, 3, "f4")
+        np.save(self.table / "x.npy", x)
+        np.save(self.table / "y.npy", y)
+
+        def bundle_for(*targets):
+            made = self.tsr("cpu").call("compile", source, "--target", ",".join(f"levelzero:{target}" for target in targets), "--emit", "bundle", "-o", bundle)
+            self.assertEqual(made.status, 0, made.errors)
+
+        def run(options):
+            return self.tsr("levelzero", options).call("run", bundle, "--kernel", "saxpy", "--in", f"x={self.table}/x.npy", "--in", f"y={self.table}/y.npy",
+                                                       "--scalar", "alpha=2", "--out", f"y={self.table}/out.npy", "--verbose")
+
+        for targets, options, arch, takes_generic in ((("generic",), "", "pvc", True), (("generic",), "arch=acm", "acm-g10", True),
+                                                      (("generic",), "arch=xe2", "generic", False), (("generic", "pvc"), "", "pvc", False)):
+            with self.subTest(targets=targets, arch=arch):
+                self.compile("levelzero", targets[-1], "saxpy")
+                bundle_for(*targets)
+                result = run(options)
+                self.assertEqual(result.status, 0, result.errors)
+                np.testing.assert_array_equal(np.load(self.table / "out.npy"), 2 * x + y)
+                said = f"no image for levelzero:{arch}; that for levelzero:generic runs"
+                (self.assertIn if takes_generic else self.assertNotIn)(said, result.errors + result.output)
+        bundle_for("acm-g10")
+        self.assertIn("no image for levelzero:pvc or levelzero:generic; it holds levelzero:acm-g10 (the device is levelzero:pvc)", run("").errors)
+
     def test_bundles_name_what_they_hold(self):
         backend, architectures = ARGS.backend, ARCHITECTURES[ARGS.backend]
         if len(architectures) == 1:

@@ -7,6 +7,16 @@
 
 namespace tessera::levelzero {
 
+namespace {
+
+constexpr std::string_view kGeneric = "generic";
+
+const GpuArchitecture &rowOf(std::string_view name) {
+  return *std::ranges::find(kArchitectures, name, &GpuArchitecture::name);
+}
+
+} // namespace
+
 const GpuArchitecture &architectureFor(uint32_t deviceId) {
   // Intel's lists of PCI ids. Data Center GPU Max ("Ponte Vecchio"):
   constexpr uint32_t kPonteVecchio[] = {0x0b69, 0x0b6e, 0x0bd4, 0x0bd5, 0x0bd6, 0x0bd7, 0x0bd8,
@@ -17,8 +27,7 @@ const GpuArchitecture &architectureFor(uint32_t deviceId) {
       0x5693, 0x5694, 0x5695, 0x56a5, 0x56a6, 0x56b0, 0x56b1, 0x56ba, 0x56bb, 0x56bc, 0x56bd, 0x56c1, // G11
       0x5696, 0x5697, 0x56a3, 0x56a4, 0x56b2, 0x56b3};                                                // G12
   auto isOneOf = [deviceId](const auto &ids) { return std::ranges::find(ids, deviceId) != std::end(ids); };
-  const char *name = isOneOf(kPonteVecchio) ? "pvc" : isOneOf(kAlchemist) ? "acm-g10" : "generic";
-  return *std::ranges::find(kArchitectures, name, &GpuArchitecture::name);
+  return rowOf(isOneOf(kPonteVecchio) ? "pvc" : isOneOf(kAlchemist) ? "acm-g10" : kGeneric);
 }
 
 Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &out) {
@@ -65,6 +74,9 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   const GpuArchitecture &known = architectureFor(p.deviceId);
   const std::span lanes(compute.subGroupSizes, std::min(compute.subGroupSizeCount, 8u));
   if (std::ranges::find(lanes, known.warpSize) != lanes.end()) row = known, arch = known.name;
+  const GpuArchitecture &generic = rowOf(kGeneric);
+  const bool runsGeneric = arch != kGeneric && compute.sharedBytes >= generic.maxShared &&
+                           std::ranges::find(lanes, generic.warpSize) != lanes.end();
   row.maxShared = compute.sharedBytes;
   out.number = static_cast<int>(devices_.size());
   out.info.name = p.name;
@@ -72,8 +84,11 @@ Outcome ZeDriver::describe(Handle driver, Handle device, bool isOld, GpuDevice &
   out.info.memoryBytes = own.bytes, out.info.maxSharedBytes = compute.sharedBytes;
   out.info.computeUnits = p.slices * p.subslicesPerSlice; // Xe cores
   out.info.vectorBytes = p.simdWidth * 4;
-  out.info.capabilities = gpuCapabilities(
-      "levelzero", out.info, row, {.memoryFlags = "device pinned_host", .graphs = true, .peerAccess = true});
+  out.info.capabilities = gpuCapabilities("levelzero", out.info, row,
+                                          {.memoryFlags = "device pinned_host",
+                                           .graphs = true,
+                                           .peerAccess = true,
+                                           .otherImages = runsGeneric ? "levelzero:generic" : ""});
   out.info.capabilities.pop_back();
   out.info.capabilities += ", \"device_id\": \"" + std::string(id) + "\"}";
   out.limits.threads = compute.maxGroup;

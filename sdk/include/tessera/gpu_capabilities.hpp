@@ -10,6 +10,7 @@ namespace tessera {
 struct GpuFeatures {
   std::string_view memoryFlags = "device"; // separated by spaces
   bool graphs = true, peerAccess = false, isEmulated = false;
+  std::string_view otherImages{}; // targets whose images it runs beside its own, preferred first
 };
 
 inline std::string quoted(std::string_view text) {
@@ -52,7 +53,8 @@ inline std::string gpuCapabilities(std::string_view backend, const DeviceInfo &i
          ", \"vector_bytes\": " + std::to_string(info.vectorBytes) +
          ", \"memory_flags\": " + list(features.memoryFlags) + ", \"streams\": true, \"events\": true" +
          ", \"graphs\": " + truth(features.graphs) + ", \"peer_access\": " + truth(features.peerAccess) +
-         ", \"dtypes\": " + list(architecture.dtypes) + "}";
+         ", \"other_images\": " + list(features.otherImages) + ", \"dtypes\": " + list(architecture.dtypes) +
+         "}";
 }
 
 } // namespace tessera

@@ -56,6 +56,7 @@ TEST(ZeDevices, AlchemistGetsItsOwnCode) {
     EXPECT_EQ(arch, "levelzero:acm-g10");
     EXPECT_THAT(capabilities, HasSubstr("\"warp_size\": 8"));
     EXPECT_THAT(capabilities, HasSubstr("\"dtypes\": [\"f32\", "));
+    EXPECT_THAT(capabilities, HasSubstr("\"other_images\": [\"levelzero:generic\"]"));
   }
 }
 
@@ -65,12 +66,14 @@ TEST(ZeDevices, UnknownOnesGetGenericCode) {
   EXPECT_THAT(capabilities, HasSubstr("\"warp_size\": 16"));
   EXPECT_THAT(capabilities, HasSubstr("\"shared_bytes_per_block\": 131072")); // the device's
   EXPECT_THAT(capabilities, HasSubstr("\"device_id\": \"0xe20b\""));
+  EXPECT_THAT(capabilities, HasSubstr("\"other_images\": []"));
 }
 
 TEST(ZeDevices, OneWithoutTheSubGroupsOfTheCodeHasItsPciId) {
   const auto [arch, capabilities] = found<7>("arch=simd32");
   EXPECT_EQ(arch, "levelzero:device-0xe20b");
   EXPECT_THAT(capabilities, HasSubstr("\"dtypes\": []"));
+  EXPECT_THAT(capabilities, HasSubstr("\"other_images\": []"));
 }
 
 TEST(ZeDevices, OlderDriversGiveTheClockInNanoseconds) {
