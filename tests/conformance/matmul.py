@@ -45,6 +45,22 @@ def dtypes_and_transposes():
                 yield p
 
 
+def interleaved():
+    """Factors stored along m or n with tiles that instructions on interleaved rows and columns divide."""
+    for dtype in ("f16", "bf16", "fp8_e4m3", "i8", "u8"):
+        for ta in (False, True):
+            for tb in (False, True):
+                for tile in ((64, 64, 32), (128, 128, 32)):
+                    if (tile[0] == 128 and dtype != "i8") or (tb and not ta):
+                        continue
+                    p = program(f"mma/interleaved/{dtype}/{'t' if ta else 'n'}{'t' if tb else 'n'}/{tile[0]}", source(dtype, ta, tb, tile))
+                    for seed, (m, k, n) in enumerate(((100, 70, 150), (64, 32, 64), (65, 33, 1), (1, 1, 1), (0, 4, 4))):
+                        a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                        p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a.T if ta else a), "B": (dtype, b.T if tb else b)},
+                              {"C": product(dtype, a, b)})
+                    yield p
+
+
 def tiles():
     for dtype in ("f32", "i8"):
         for tile in ((1, 1, 1), (8, 32, 4), (48, 256, 64), (96, 64, 32), (7, 5, 3), (1, 64, 64), (64, 1, 64), (13, 100, 17), (13, 31, 18)):
@@ -406,6 +422,7 @@ def programs():
     yield from more_instructions()
     yield from several()
     yield from dtypes_and_transposes()
+    yield from interleaved()
     yield from tiles()
     yield from extremes()
     yield from few()

@@ -28,8 +28,8 @@ FOR_MORE_TARGETS = {"gemm"}
 KERNEL = re.compile(r"^@ts\.kernel\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 FUNCTION = re.compile(r"^@ts\.jit\b.*?^def\s+(\w+)", re.MULTILINE | re.DOTALL)
 # By device: the instructions that gemm executes for 128 x 128 x 96 multiply-adds.
-INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16), "rocm:emulated:gfx90a": 128 * 128 * 96 // (32 * 32 * 8),
-                "rocm:emulated:gfx942": 128 * 128 * 96 // (32 * 32 * 8), "rocm:emulated:gfx1100": 128 * 128 * 96 // (16 * 16 * 16),
+INSTRUCTIONS = {"ptx:emulated:sm_80": 128 * 128 * 96 // (16 * 8 * 16), "rocm:emulated:gfx90a": 128 * 128 * 96 // (16 * 16 * 16),
+                "rocm:emulated:gfx942": 128 * 128 * 96 // (16 * 16 * 16), "rocm:emulated:gfx1100": 128 * 128 * 96 // (16 * 16 * 16),
                 "levelzero:emulated:pvc": 128 * 128 * 96 // (8 * 16 * 16), "levelzero:emulated:acm-g10": 128 * 128 * 96 // (8 * 8 * 16)}
 TOOL_FOLDERS = ("/usr/local/cuda/bin", "/usr/lib/llvm-22/bin")
 
@@ -128,10 +128,12 @@ class Gpu(unittest.TestCase):
         self.assertIn("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", text)
         self.assertRegex(text, r"ldmatrix\.sync\.aligned\.m8n8\.x2\.trans\.shared")
         self.assertNotRegex(text, r"\bfma\.rn\.f32\b", "a product by multiply-adds")
-        for target, instruction in (("rocm:gfx90a", "v_mfma_f32_32x32x8bf16_1k"), ("rocm:gfx942", "v_mfma_f32_32x32x8_bf16"),
+        for target, instruction in (("rocm:gfx90a", "v_mfma_f32_16x16x16bf16_1k"), ("rocm:gfx942", "v_mfma_f32_16x16x16_bf16"),
                                     ("rocm:gfx1100", "v_wmma_f32_16x16x16_bf16")):
             text = self.compile(gemm, "gemm", target, "asm").read_text()
             self.assertIn(instruction, text)
+            self.assertNotRegex(text, r"\b(ds_read_u|ds_load_u)", f"{target}: a factor is loaded element by element")
+            self.assertRegex(text, r"\bv_perm_b32\b")
             self.assertNotRegex(text, r"\bv_(fma|fmac|mad|mac)_f32\b", f"{target}: a product by multiply-adds")
             self.assertRegex(text, r"\.vgpr_spill_count: +0\b")
         for target, left, lanes in (("levelzero:pvc", "Dv8_sDv8_i", 16), ("levelzero:acm-g10", "Dv8_iS_", 8)):
@@ -148,7 +150,7 @@ class Gpu(unittest.TestCase):
         entry = re.compile(r"\{instruction: (\S+), in: (\w+), acc: (\w+), at: \"(\w+\.py):(\d+)\"\}")
         for sample, target, *products in (
                 ("gemm", "ptx:sm_80", "mma.m16n8k16 bf16"), ("gemm", "ptx:sm_90a", "wgmma.m64n64k16 bf16"),
-                ("gemm", "ptx:sm_100a", "tcgen05.m64n64k16 bf16"), ("gemm", "rocm:gfx90a", "mfma.32x32x8 bf16"),
+                ("gemm", "ptx:sm_100a", "tcgen05.m64n64k16 bf16"), ("gemm", "rocm:gfx90a", "mfma.16x16x16 bf16"),
                 ("gemm", "rocm:gfx1100", "wmma.16x16x16 bf16"), ("gemm", "levelzero:acm-g10", "dpas.8x8x16 bf16"),
                 ("gemm", "ptx:sm_75", "fma.m4n4k1 f32"),  # which has no instruction for bf16
                 ("flash_attention", "ptx:sm_90a", "wgmma.m64n64k16 bf16", "wgmma.m64n64k16 bf16")):

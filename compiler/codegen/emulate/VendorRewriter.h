@@ -24,6 +24,7 @@ private:
   // VendorThreads.cpp: coordinates, barriers and exchanges of lanes.
   bool forThreads();
   bool builtinForThreads(mlir::LLVM::CallOp);
+  bool permutation(mlir::LLVM::CallIntrinsicOp);
   bool blockBarrier(Value number, Value count, bool waits = true);
   bool exchange(Value value, Value lane, bool isXor);
   bool shuffle(mlir::NVVM::ShflOp);

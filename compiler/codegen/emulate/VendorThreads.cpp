@@ -2,6 +2,7 @@
 #include "compiler/codegen/emulate/Arithmetic.h"
 #include "compiler/codegen/emulate/VendorRewriter.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
 
@@ -114,8 +115,24 @@ bool VendorRewriter::forThreads() {
   if (!call) return false;
   if (call.getIntrin() == "llvm.nvvm.barrier.cta.arrive.aligned.count")
     return blockBarrier(call.getArgs()[0], call.getArgs()[1], /*waits=*/false);
+  if (call.getIntrin() == "llvm.amdgcn.perm") return permutation(call);
   if (call.getIntrin() != "llvm.amdgcn.implicitarg.ptr") return false;
   return replace(call_("tsr_emu_implicit_arguments", call.getResult(0).getType(), {}, true));
+}
+
+/// Bytes 0 to 3 are those of the second operand, 4 to 7 those of the first. Others are constants, which no
+/// code here asks for.
+bool VendorRewriter::permutation(LLVM::CallIntrinsicOp call) {
+  APInt selector;
+  if (!matchPattern(call.getArgs()[2], m_ConstantInt(&selector))) return false;
+  auto four = VectorType::get({4}, b_.getI8Type());
+  SmallVector<int32_t> bytes;
+  for (unsigned i = 0; i < 4; ++i)
+    bytes.push_back(int32_t(selector.extractBitsAsZExtValue(8, 8 * i)));
+  if (llvm::any_of(bytes, [](int32_t byte) { return byte > 7; })) return false;
+  Value all = LLVM::ShuffleVectorOp::create(b_, LLVM::BitcastOp::create(b_, four, call.getArgs()[1]),
+                                            LLVM::BitcastOp::create(b_, four, call.getArgs()[0]), bytes);
+  return replace(asI32(all));
 }
 
 bool VendorRewriter::blockBarrier(Value number, Value count, bool waits) {

@@ -3,8 +3,7 @@
 //
 // A step of k loads the warp's part of A, then of B one instruction's columns at a time. From shared memory a
 // vendor may load whole matrices; otherwise each lane loads its own elements.
-#include "compiler/codegen/gpu/Lowering.h"
-#include "compiler/layout/Products.h"
+#include "compiler/codegen/gpu/OperandLoader.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,120 +12,6 @@
 using namespace mlir;
 
 namespace tessera::gpu {
-
-/// Loads the parts of one operand that instructions take.
-struct KernelLowering::OperandLoader {
-  KernelLowering &lowering;
-  Place place;
-  bool isTransposed; // in memory
-  const layout::Fragment &fragment;
-  layout::Operand operand;
-  layout::TileLayout own; // of one instruction's operand
-  std::optional<layout::MatrixLoad> matrices;
-  Vec<Value> thread; // what this thread adds to the index
-
-  OperandLoader(KernelLowering &l, Place p, bool isStoredTransposed, const layout::Fragment &f,
-                layout::Operand which)
-      : lowering(l), place(std::move(p)), isTransposed(isStoredTransposed), fragment(f), operand(which),
-        own(f.layout(which)) {
-    const bool isShared = cast<LLVM::LLVMPointerType>(place.data.getType()).getAddressSpace() == kSharedSpace;
-    const unsigned bytes = place.element.getIntOrFloatBitWidth() / 8;
-    if (l.target_.loadsMatrices && isShared && place.shape[1] * bytes % 16 == 0)
-      matrices = layout::matrixLoad(f, operand, bytes, isTransposed);
-    layout::TileLayout lanes = own;
-    if (matrices) lanes.lane = matrices->lane;
-    thread = l.threadIndex(lanes);
-  }
-
-  /// The words of the registers, from those of the matrices.
-  Vec<Value> bytesOf(Indices loaded) {
-    ImplicitLocOpBuilder &b = lowering.b_;
-    auto four = VectorType::get({4}, b.getI8Type());
-    auto single = VectorType::get({1}, b.getI32Type());
-    auto bytes = [&](Value word) -> Value {
-      return vector::BitCastOp::create(b, four, vector::FromElementsOp::create(b, single, word));
-    };
-    Vec<Value> words;
-    for (auto [first, second, isOdd] : matrices->words) {
-      Vec<int64_t> order = {0, 2, 4, 6};
-      for (int64_t &index : order)
-        index += isOdd;
-      Value word = vector::ShuffleOp::create(b, bytes(loaded[first]), bytes(loaded[second]), order);
-      words.push_back(vector::ExtractOp::create(b, vector::BitCastOp::create(b, single, word), 0));
-    }
-    return words;
-  }
-
-  /// The registers of each instruction of a form with interleaved rows or columns; else of the only one.
-  Vec<std::vector<int64_t>> parts() const {
-    const auto [rows, columns] = fragment.times();
-    Vec<std::vector<int64_t>> all;
-    for (int64_t i = 0; i < (operand == layout::Operand::A ? rows : columns); ++i)
-      all.push_back(fragment.registersOf(operand, i, i));
-    return all;
-  }
-
-  /// Returns the operand whose first element is at `row`, `column`: for each instruction a vector in the
-  /// order of its registers.
-  Vec<Value> load(Value row, Value column) {
-    ImplicitLocOpBuilder &b = lowering.b_;
-    Type element = target::registerElement(place.element);
-    Vec<Value> loaded;
-    auto from = [&](int64_t number) {
-      Vec<Value> at = lowering.registerIndex(own, thread, number);
-      for (auto [index, base] : llvm::zip(at, std::array{row, column}))
-        index = arith::AddIOp::create(b, base, index);
-      if (isTransposed) std::swap(at[0], at[1]);
-      return at;
-    };
-    if (matrices) {
-      Value address = lowering.placeAddress(place, from(0));
-      Vec<Value> words = lowering.vendor_.emitLoadMatrix(b, address, matrices->count, matrices->isTransposed);
-      if (!matrices->words.empty()) words = bytesOf(words);
-      // Words have neighbours along k; the instructions of a form have one half each.
-      const auto all = parts();
-      const size_t count = words.size() / all.size();
-      for (size_t i = 0; i < all.size(); ++i) {
-        Value own = vector::FromElementsOp::create(b, VectorType::get({int64_t(count)}, b.getI32Type()),
-                                                   ArrayRef(words).slice(i * count, count));
-        loaded.push_back(
-            vector::BitCastOp::create(b, VectorType::get({int64_t(all[i].size())}, element), own));
-      }
-      return loaded;
-    }
-    // Registers that are neighbours in memory, up to 16 bytes, where each such vector is aligned.
-    Type memory = target::inMemoryElement(place.element);
-    const int64_t bytes = memory.getIntOrFloatBitWidth() / 8;
-    const unsigned shift = own.unit.shift(isTransposed ? 0 : 1);
-    int64_t width = 1, inVector = 0; // the bits of register numbers that count elements of a vector
-    Vec<int64_t> steps = {0};        // the register of each element of a vector
-    for (auto next = own.reg.begin(); width * bytes < 16 && place.shape[1] % (2 * width) == 0; width *= 2) {
-      next = std::find(own.reg.begin(), own.reg.end(), layout::Bits(width) << shift);
-      if (next == own.reg.end()) break;
-      const int64_t bit = int64_t(1) << (next - own.reg.begin());
-      inVector |= bit;
-      for (int64_t i = 0; i < width; ++i)
-        steps.push_back(steps[i] + bit);
-    }
-    Vec<Value> elements(own.registers());
-    for (int64_t r = 0; r < own.registers(); ++r) {
-      if (r & inVector) continue;
-      Type vector = width > 1 ? Type(VectorType::get({width}, memory)) : memory;
-      Value v =
-          LLVM::LoadOp::create(b, vector, lowering.placeAddress(place, from(r)), unsigned(width * bytes));
-      for (int64_t i = 0; i < width; ++i)
-        elements[r + steps[i]] = lowering.lane(v, i);
-    }
-    for (const std::vector<int64_t> &registers : parts()) {
-      Vec<Value> ofPart;
-      for (int64_t r : registers)
-        ofPart.push_back(elements[r]);
-      auto type = VectorType::get({int64_t(registers.size())}, element);
-      loaded.push_back(vector::FromElementsOp::create(b, type, ofPart));
-    }
-    return loaded;
-  }
-};
 
 /// A buffer of a ring is written after the next step's barrier. What is defined before a loop keeps its
 /// memory until the end of the loop.
@@ -273,7 +158,8 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   if (isHeld) {
     after = before;
     for (int64_t k = 0; k < depth; k += f.k)
-      after = step(constant(k), after, [&](int64_t row) { return Vec<Value>{heldFactor(op.getA(), f, row, k)}; });
+      after =
+          step(constant(k), after, [&](int64_t row) { return Vec<Value>{heldFactor(op.getA(), f, row, k)}; });
   } else {
     auto loop = scf::ForOp::create(b_, constant(0), constant(depth), constant(f.k), before);
     OpBuilder::InsertionGuard guard(b_);

@@ -2,6 +2,7 @@
 #include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include <mutex>
 
@@ -48,6 +49,16 @@ Expected<std::unique_ptr<const codegen::Target>> Vendor::parse(llvm::StringRef a
   std::string found =
       architecture.empty() ? "names no architecture" : "unknown architecture '" + architecture.str() + "'";
   return Error{"E_TARGET_UNKNOWN", found + "; there are " + targets(), ""};
+}
+
+Value Vendor::emitBytes(ImplicitLocOpBuilder &b, Value low, Value high, std::array<int64_t, 4> bytes) const {
+  auto four = VectorType::get({4}, b.getI8Type());
+  auto single = VectorType::get({1}, b.getI32Type());
+  auto bytesOf = [&](Value word) -> Value {
+    return vector::BitCastOp::create(b, four, vector::FromElementsOp::create(b, single, word));
+  };
+  Value word = vector::ShuffleOp::create(b, bytesOf(low), bytesOf(high), bytes);
+  return vector::ExtractOp::create(b, vector::BitCastOp::create(b, single, word), 0);
 }
 
 void Vendor::registerPasses() const {

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <array>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,11 @@ public:
   virtual mlir::Value emitId(mlir::ImplicitLocOpBuilder &, Id, unsigned dim, int64_t bound) const = 0;
   /// Emits a barrier for every thread of the block: all of them see memory written before it.
   virtual void emitBarrier(mlir::ImplicitLocOpBuilder &) const = 0;
+  /// Are permutations of bytes cheaper than the accesses that they save?
+  virtual bool permutesBytes() const { return false; }
+  /// Emits the word of four bytes of two words: 0 to 3 are those of `low`, 4 to 7 those of `high`.
+  virtual mlir::Value emitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value low, mlir::Value high,
+                                std::array<int64_t, 4> bytes) const;
   /// Emits C += A * B for one instruction of the row's `products`, on the elements that one lane holds: `a`
   /// and `b` are vectors in the order of the instruction's registers (i16 for bf16), `c` are single elements.
   /// Returns the new ones.

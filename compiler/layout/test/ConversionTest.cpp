@@ -168,7 +168,7 @@ void play(const TileLayout &from, const TileLayout &to, unsigned bytes, const Co
 /// All layouts that the compiler gives to a tile of this shape in warps of `lanes`.
 std::vector<TileLayout> layoutsOf(std::array<int64_t, 2> shape, int64_t lanes, int64_t warps) {
   std::vector<TileLayout> all;
-  for (const Fragment &f : allFragments())
+  for (const Fragment &f : tableOfFragments())
     for (Operand operand : {Operand::A, Operand::B, Operand::C})
       for (int64_t m = 1; m <= warps; m *= 2) {
         const WarpGrid grid = {m, warps / m};

@@ -159,7 +159,7 @@ constexpr std::pair<Operand, const char *> kOperands[] = {
 
 TEST(Fragments, EqualTheVendorsFormulas) {
   size_t compared = 0;
-  for (const Fragment &f : allFragments())
+  for (const Fragment &f : tableOfFragments())
     for (auto [operand, letter] : kOperands) {
       const std::string name = std::string(f.name) + " " + letter;
       if (!f.isInRegisters(operand)) {
@@ -195,6 +195,46 @@ TEST(Fragments, KnowTheirDTypes) {
   }
 }
 
+/// What the instruction of interleaved rows i and columns j holds is where the vendor's formula has it, with
+/// rows and columns multiplied; its registers are in the instruction's order; each register is of one.
+TEST(Fragments, FormsInterleaveRowsAndColumns) {
+  size_t forms = 0;
+  for (const Fragment &f : allFragments().subspan(tableOfFragments().size())) {
+    const auto [rows, columns] = f.times();
+    ASSERT_GT(rows * columns, 1) << f.name;
+    for (auto [operand, letter] : kOperands) {
+      const Formula &formula = formulas().at(std::string(f.executed()) + " " + letter);
+      const int64_t down = operand == Operand::B ? 1 : rows, across = operand == Operand::A ? 1 : columns;
+      const TileLayout layout = f.layout(operand);
+      std::set<int64_t> used;
+      for (int64_t i = 0; i < down; ++i)
+        for (int64_t j = 0; j < across; ++j) {
+          const std::vector<int64_t> registers = f.registersOf(operand, i, j);
+          used.insert(registers.begin(), registers.end());
+          for (int l = 0; l < layout.lanes(); ++l)
+            for (size_t r = 0; r < registers.size(); ++r) {
+              At at = formula(int(r), l, 0);
+              at = {at[0] * down + i, at[1] * across + j};
+              ASSERT_EQ(layout.at(registers[r], l, 0), at) << f.name << letter << i << j << " " << l;
+            }
+        }
+      EXPECT_EQ(int64_t(used.size()), layout.registers()) << f.name << letter;
+    }
+    ++forms;
+  }
+  EXPECT_GE(forms, 30u);
+}
+
+/// The forms of the table divide registers of the sums among two instructions, or permute rows.
+TEST(Fragments, OfOneInstructionHaveAllRegisters) {
+  using Numbers = std::vector<int64_t>;
+  EXPECT_EQ(findFragment("mma.m16n8k16")->registersOf(Operand::C, 0, 0), (Numbers{0, 1, 2, 3}));
+  EXPECT_EQ(findFragment("mma.m16n8k32.tt")->registersOf(Operand::C, 0, 0), (Numbers{0, 1, 2, 3}));
+  EXPECT_EQ(findFragment("mma.m16n16k32.nn")->registersOf(Operand::C, 0, 1), (Numbers{1, 3, 5, 7}));
+  EXPECT_EQ(findFragment("mma.m16n16k32.tn")->registersOf(Operand::B, 0, 1),
+            (Numbers{8, 9, 10, 11, 12, 13, 14, 15}));
+}
+
 TEST(Fragments, OfAnotherOrderNameTheInstruction) {
   int forms = 0;
   for (const Fragment &f : allFragments()) {
@@ -204,9 +244,16 @@ TEST(Fragments, OfAnotherOrderNameTheInstruction) {
     EXPECT_STREQ(f.dtypes, own->dtypes);
     EXPECT_EQ(f.n % own->n, 0) << f.name;
     EXPECT_FALSE(f.readsOrder(false, true)) << "the instruction itself reads factors along k";
+    EXPECT_TRUE(f.readsOrder(true, false) || f.readsOrder(false, false) || f.readsOrder(true, true));
     ++forms;
   }
-  EXPECT_EQ(forms, 6);
+  EXPECT_GE(forms, 36);
+  const Fragment &columns = *findFragment("mfma.16x16x32.i8.n4"),
+                 &both = *findFragment("mfma.16x16x32.i8.m2n2");
+  EXPECT_TRUE(columns.readsOrder(false, false) && columns.readsOrder(true, false));
+  EXPECT_FALSE(columns.readsOrder(true, true));
+  EXPECT_TRUE(both.readsOrder(true, false));
+  EXPECT_FALSE(both.readsOrder(false, false) || both.readsOrder(true, true));
 }
 
 /// Of a product of warps: the tile is covered, each instruction's part is the instruction's own layout, and

@@ -102,6 +102,10 @@ TEST(Products, LoadMatrices) {
     EXPECT_EQ(loads[std::string("mma.m16n8k32") + suffix + ".tt A 8 t"], "x4.trans");
     EXPECT_EQ(loads[std::string("mma.m16n8k32") + suffix + ".tt B 8 t"], "x2");
   }
+  EXPECT_EQ(loads["mma.m8n8k16.i8.n2 B 8"], "x2.trans");
+  EXPECT_EQ(loads["mma.m8n8k16.i8.m2 A 8 t"], "x2.trans");
+  EXPECT_EQ(loads["mma.m8n8k16.i8.m2n2 A 8 t"], "x2.trans");
+  EXPECT_EQ(loads["mma.m8n8k16.i8.m2n2 B 8"], "x2.trans");
   EXPECT_FALSE(loads.contains("mfma.16x16x16 A"));
   EXPECT_FALSE(loads.contains("dpas.8x16x16 B"));
 }

@@ -66,7 +66,8 @@ private:
     std::set<std::string_view> added;
     for (InstructionRow &row : plain) {
       for (const InstructionRow &other : plain)
-        if (!row.fragment->readsShared() && other.dtypes == row.dtypes && added.insert(other.fragment->name).second)
+        if (!row.fragment->readsShared() && other.dtypes == row.dtypes &&
+            added.insert(other.fragment->name).second)
           for (const layout::Fragment &form : layout::allFragments())
             if (form.instruction == std::string_view(other.fragment->name))
               rows_.push_back({&form, other.dtypes, other.addsShort});

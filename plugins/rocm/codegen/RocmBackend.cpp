@@ -101,6 +101,19 @@ public:
     LLVM::FenceOp::create(b, LLVM::AtomicOrdering::acquire, "workgroup");
   }
 
+  /// LLVM makes shifts and ORs of shuffles of bytes.
+  bool permutesBytes() const override { return true; }
+  Value emitBytes(ImplicitLocOpBuilder &b, Value low, Value high,
+                  std::array<int64_t, 4> bytes) const override {
+    int64_t selector = 0;
+    for (int64_t i = 0; i < 4; ++i)
+      selector |= bytes[size_t(i)] << 8 * i;
+    Value order = LLVM::ConstantOp::create(b, b.getI32Type(), b.getI32IntegerAttr(int32_t(selector)));
+    return LLVM::CallIntrinsicOp::create(b, b.getI32Type(), b.getStringAttr("llvm.amdgcn.perm"),
+                                         ValueRange{high, low, order})
+        .getResult(0);
+  }
+
   Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
     Type type = b.getF32Type();
     switch (which) {
