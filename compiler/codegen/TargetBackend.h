@@ -52,6 +52,7 @@ struct Capabilities {
   int64_t stages = 1;
   bool copiesBoxes = false;    // an engine of the device copies boxes of tensors into shared memory
   int64_t units = 0;           // of a device, which run programs at the same time; 0: unknown
+  int64_t chiplets = 1;        // of a device, on which consecutive programs start in turn
   int64_t registers = 0;       // of a unit, if warps may have roles and divide them
   bool approximates = false;   // instructions approximate functions and 1 / x of f32
   int64_t sharedBytes = 0;     // of shared memory that a program may have

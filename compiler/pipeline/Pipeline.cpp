@@ -19,6 +19,7 @@ ScheduleDecideOptions decideOptions(const PipelineOptions &options) {
   decide.mostWarps = target.mostWarps;
   decide.lanes = target.warpSize;
   decide.units = target.units;
+  decide.chiplets = target.chiplets;
   for (const MatrixProduct &product : target.matrixInstructions)
     forEachWord(product.dtypes, [&](std::string_view dtype) {
       decide.factors.push_back(std::string(dtype));

@@ -4,7 +4,8 @@
 
 namespace tessera::rocm {
 
-constexpr GpuArchitecture cdna(std::string_view name, MatrixProducts products) {
+constexpr GpuArchitecture cdna(std::string_view name, MatrixProducts products, int64_t units = 0,
+                               int64_t chiplets = 1) {
   return {.name = name,
           .features = "",
           .threads = 256,
@@ -15,7 +16,10 @@ constexpr GpuArchitecture cdna(std::string_view name, MatrixProducts products) {
           .deviceSync = "agent",
           .floatAtomicAdd = true,
           .wideAlign = 4,
-          .products = products};
+          .products = products,
+          .units = units,
+          .chiplets = chiplets,
+          .raisesPriority = true};
 }
 
 constexpr GpuArchitecture kArchitectures[] = {
@@ -25,12 +29,14 @@ constexpr GpuArchitecture kArchitectures[] = {
                      {"mfma.16x16x16.i8", "i8 u8"},
                      {"mfma.16x16x4", "f64"}}}),
     // Its fp8_e5m2 has no infinities; the language's are multiplied in f16.
-    cdna("gfx942", {{{"mfma.32x32x8", "f16 bf16"},
-                     {"mfma.16x16x16", "f16 bf16"},
-                     {"mfma.16x16x32", "fp8_e4m3"},
-                     {"mfma.32x32x16.i8", "i8 u8"},
-                     {"mfma.16x16x32.i8", "i8 u8"},
-                     {"mfma.16x16x4", "f64"}}}),
+    cdna("gfx942",
+         {{{"mfma.32x32x8", "f16 bf16"},
+           {"mfma.16x16x16", "f16 bf16"},
+           {"mfma.16x16x32", "fp8_e4m3"},
+           {"mfma.32x32x16.i8", "i8 u8"},
+           {"mfma.16x16x32.i8", "i8 u8"},
+           {"mfma.16x16x4", "f64"}}},
+         304, 8), // MI300X; MI300A has six of the same chiplets
     {.name = "gfx1100",
      .features = "",
      .threads = 256,

@@ -112,8 +112,40 @@ def orders():
         yield p.run({"n": 2 * n}, {"x": ("f32", x.astype(float))}, {"y": want("f32", sums.astype(float))})
 
 
+GRID = """module {
+  graph.func @k.host(%arg0: !graph.tensor<["m", "n"], f32>) -> !graph.tensor<["m", "n"], f32> attributes {numerics = "standard"} {
+    %0 = graph.launch @k(write %arg0) dims ["m", "n"] : (!graph.tensor<["m", "n"], f32>) -> !graph.tensor<["m", "n"], f32>
+    graph.return %0 : !graph.tensor<["m", "n"], f32>
+  }
+  tile.kernel @k(%y: !tile.view<?x?xf32>, %m: index, %n: index) grid ["m", "n"] attributes {ORDER, numerics = "standard", params = [#tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["m", "n"]>, #tile.param<name = "m", kind = dim>, #tile.param<name = "n", kind = dim>], schedule.fusion = "auto", scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 32 : i64} {
+    %i = tile.program_id 0 : index
+    %j = tile.program_id 1 : index
+    %c1000 = arith.constant 1000 : index
+    %rows = arith.muli %i, %c1000 : index
+    %at = arith.addi %rows, %j : index
+    %word = arith.index_cast %at : index to i32
+    %value = arith.sitofp %word : i32 to f32
+    %tile = tile.broadcast %value : f32 -> tensor<1x1xf32>
+    tile.store %tile, %y[%i, %j] extents [1, 1] : tensor<1x1xf32>, !tile.view<?x?xf32>
+    tile.return
+  }
+}
+"""
+
+
+def orders_of_programs():
+    """Whatever order programs run in, each position of the grid has one: grids of no, one, a prime number of programs, and of
+    fewer than there are chiplets."""
+    for order in ("chiplets = 8 : i64", "chiplets = 6 : i64", "chiplets = 1 : i64", "chiplets = 8 : i64, group_rows = 4 : i64", "group_rows = 3 : i64"):
+        p = Program("ir_text/programs/" + order.replace(" : i64", "").replace(" = ", "").replace(", ", "/"), GRID.replace("ORDER", order), is_ir=True)
+        for m, n in ((0, 5), (5, 0), (1, 1), (1, 7), (7, 1), (1, 13), (3, 5), (8, 1), (8, 2), (17, 1), (4, 16), (19, 23), (31, 33)):
+            p.run({"m": m, "n": n}, {}, {"y": want("f32", np.arange(m)[:, None] * 1000.0 + np.arange(n), initial=np.full((m, n), -1.0))})
+        yield p
+
+
 def programs():
     yield from orders()
+    yield from orders_of_programs()
     yield from starts()
     yield from arithmetic()
     yield from loops()

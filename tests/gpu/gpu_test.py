@@ -134,6 +134,7 @@ class Gpu(unittest.TestCase):
             self.assertIn(instruction, text)
             self.assertNotRegex(text, r"\b(ds_read_u|ds_load_u)", f"{target}: a factor is loaded element by element")
             self.assertRegex(text, r"\bv_perm_b32\b")
+            (self.assertNotIn if target == "rocm:gfx1100" else self.assertIn)("s_setprio 1", text)
             self.assertNotRegex(text, r"\bv_(fma|fmac|mad|mac)_f32\b", f"{target}: a product by multiply-adds")
             self.assertRegex(text, r"\.vgpr_spill_count: +0\b")
         for target, left, lanes in (("levelzero:pvc", "Dv8_sDv8_i", 16), ("levelzero:acm-g10", "Dv8_iS_", 8)):
@@ -158,6 +159,23 @@ class Gpu(unittest.TestCase):
                 text = self.compile(SAMPLES / sample / f"{sample}.py", sample, target, "metadata").read_text()
                 found = [at[:4] for at in dict.fromkeys(entry.findall(text))]  # variants of a kernel multiply alike
                 self.assertEqual(found, [(*product.split(), "f32", f"{sample}.py") for product in products])
+
+    def test_programs_of_a_chiplet_are_neighbours(self):
+        """By default on gfx942; an edit of the decision is in the metadata and in the code."""
+        gemm = SAMPLES / "gemm" / "gemm.py"
+        self.assertIn("tile: {chiplets: 8, group_rows: 8,", self.compile(gemm, "gemm", "rocm:gfx942", "metadata").read_text())
+        self.assertNotIn("chiplets", self.compile(gemm, "gemm", "rocm:gfx90a", "metadata").read_text())
+        text = self.compile(gemm, "gemm", "rocm:gfx942", "schedule").read_text()
+        self.assertIn("chiplets = 8 : i64", text)
+        code = set()
+        for chiplets in (8, 6, 1):
+            edited = self.folder / f"edited{chiplets}.mlir"
+            edited.write_text(text.replace("chiplets = 8 : i64", f"chiplets = {chiplets} : i64"))
+            for emit in ("metadata", "asm"):
+                self.run_tool(TSR, "compile", edited, "--target", "rocm:gfx942", "--emit", emit, "-o", self.folder / emit)
+            self.assertIn(f"chiplets: {chiplets},", (self.folder / "metadata").read_text())
+            code.add((self.folder / "asm").read_text())
+        self.assertEqual(len(code), 3)
 
     def test_matrix_instructions_execute_whole_products(self):
         """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""

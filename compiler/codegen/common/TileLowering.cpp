@@ -92,7 +92,8 @@ void TileLowering::bindKernelArguments(llvm::function_ref<Value(BlockArgument)> 
 }
 
 /// The last axis varies fastest. In groups of rows the last but one does. Programs of a cluster follow each
-/// other; the clusters are ordered as programs are without them.
+/// other; the clusters are ordered as programs are without them. The number of a program is first that among
+/// those of its chiplet: those of the first chiplet come first, and each has as many as start on it.
 auto TileLowering::programIdsOf(Value program) -> Vec<Value> {
   const size_t axes = axisCounts_.size();
   Vec<Value> ids(axes), counts = axisCounts_;
@@ -111,6 +112,16 @@ auto TileLowering::programIdsOf(Value program) -> Vec<Value> {
           ids[axis] = arith::AddIOp::create(b_, arith::MulIOp::create(b_, ids[axis], constant(extent)), rank);
     return ids;
   };
+  if (const auto chiplets = int64_t(kernel_.getChiplets().value_or(1)); chiplets > 1) {
+    Value total = constant(1), by = constant(chiplets);
+    for (Value count : counts)
+      total = b_.createOrFold<arith::MulIOp>(total, count);
+    Value chiplet = arith::RemUIOp::create(b_, rest, by), inChiplet = arith::DivUIOp::create(b_, rest, by);
+    Value each = arith::DivUIOp::create(b_, total, by), left = arith::RemUIOp::create(b_, total, by);
+    Value before = arith::AddIOp::create(b_, arith::MulIOp::create(b_, chiplet, each),
+                                         arith::MinUIOp::create(b_, chiplet, left));
+    rest = arith::AddIOp::create(b_, before, inChiplet);
+  }
   auto split = [&](Value &rest, Value count) -> Value {
     Value inner = arith::RemUIOp::create(b_, rest, count);
     rest = arith::DivUIOp::create(b_, rest, count);
@@ -137,7 +148,7 @@ auto TileLowering::programIdsOf(Value program) -> Vec<Value> {
 void TileLowering::emitProgramIds(Value program) {
   programIds_ = programIdsOf(program);
   programId_ = program;
-  if (!kernel_.getGroupRows() && kernel_.programsOfCluster() == 1) return;
+  if (!kernel_.getGroupRows() && !kernel_.getChiplets() && kernel_.programsOfCluster() == 1) return;
   programId_ = constant(0); // what the program sees does not depend on the order
   for (auto [id, count] : llvm::zip(programIds_, axisCounts_))
     programId_ = arith::AddIOp::create(b_, arith::MulIOp::create(b_, programId_, count), id);

@@ -77,6 +77,7 @@ bool VendorRewriter::forThreads() {
     Value number = barrier.getBarrierId(), count = barrier.getNumberOfThreads();
     return blockBarrier(number ? number : constant(0), count ? count : constant(0));
   }
+  if (isa<ROCDL::SetPrioOp>(op_)) return erase(); // lanes take turns
   if (isa<NVVM::Barrier0Op, ROCDL::SBarrierOp, ROCDL::BarrierOp>(op_))
     return blockBarrier(constant(0), constant(0));
   if (isa<NVVM::ClusterArriveOp>(op_)) return become("tsr_emu_arrive_in_cluster", site_());

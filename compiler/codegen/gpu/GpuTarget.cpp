@@ -44,6 +44,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.copiesBoxes = architecture.copiesBoxes;
   capabilities_.registers = architecture.registers;
   capabilities_.units = architecture.units;
+  capabilities_.chiplets = architecture.chiplets;
   capabilities_.sharedBytes = architecture.maxShared;
   capabilities_.warps = architecture.threads / architecture.warpSize;
   capabilities_.mostWarps = architecture.maxThreads / architecture.warpSize;

@@ -154,6 +154,8 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     }
     return next;
   };
+  // While one warp multiplies, others that load and wait do not delay it.
+  if (target_.raisesPriority) vendor_.emitPriority(b_, true);
   Vec<Value> after;
   if (isHeld) {
     after = before;
@@ -169,6 +171,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
                                   [&](int64_t row) { return left->load(plus(firstRow, row), k); }));
     after = Vec<Value>(loop.getResults());
   }
+  if (target_.raisesPriority) vendor_.emitPriority(b_, false);
   endProduct(op, before, after);
   return success();
 }

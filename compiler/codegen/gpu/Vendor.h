@@ -41,6 +41,10 @@ public:
   /// Emits the word of four bytes of two words: 0 to 3 are those of `low`, 4 to 7 those of `high`.
   virtual mlir::Value emitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value low, mlir::Value high,
                                 std::array<int64_t, 4> bytes) const;
+  /// Emits an instruction after which the warp is issued before others that did not ask for it, or not.
+  virtual void emitPriority(mlir::ImplicitLocOpBuilder &, bool /*isHigh*/) const {
+    llvm_unreachable("the vendor's rows have no raisesPriority");
+  }
   /// Emits C += A * B for one instruction of the row's `products`, on the elements that one lane holds: `a`
   /// and `b` are vectors in the order of the instruction's registers (i16 for bf16), `c` are single elements.
   /// Returns the new ones.

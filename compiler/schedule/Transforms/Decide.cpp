@@ -112,10 +112,22 @@ private:
     auto stepOf = [&](int64_t axis) {
       return cast<tile::IndexExprAttr>(grid.getStep()[axis]).getExpr().asConstant().value_or(1);
     };
-    int64_t rows = 1; // a power of two next to the square's
-    while (2 * rows * rows * stepOf(row) < units * stepOf(column))
+    int64_t rows = 1;                                                // a power of two next to the square's
+    const int64_t together = units / grid.getChiplets().value_or(1); // that share a cache
+    while (2 * rows * rows * stepOf(row) < together * stepOf(column))
       rows *= 2;
     grid.setGroupRows(rows);
+  }
+
+  /// Neighbours read the same rows or columns of a product's factors, so that they should share a cache.
+  void decideChiplets(GridOp grid) {
+    if (chiplets < 2 || grid.getChiplets()) return;
+    const bool multiplies =
+        grid.walk([](tile::MmaOp mma) {
+              return mma->getParentOfType<scf::ForOp>() ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
+    if (multiplies) grid.setChiplets(chiplets);
   }
 
   /// The order as written: consecutive programs differ in the last axis and share the rows that they read.
@@ -123,6 +135,7 @@ private:
     if (!grid.getPlacement()) grid.setPlacement("any");
     if (!grid.getOrder())
       grid.setOrder(llvm::to_vector(llvm::seq<int64_t>(0, grid.getBody().getNumArguments())));
+    decideChiplets(grid);
     decideRows(grid);
   }
 

@@ -80,8 +80,8 @@ private:
     if (source_.getWarps() && warpSize_)
       state.addAttribute("threads", b_.getI64IntegerAttr(int64_t(*source_.getWarps()) * warpSize_));
     state.addAttribute("grid", gridOf(construct));
-    if (auto grid = dyn_cast<GridOp>(construct); grid && grid.getGroupRowsAttr())
-      state.addAttribute("group_rows", grid.getGroupRowsAttr());
+    for (NamedAttribute order : orderOf(construct))
+      state.addAttribute(order.getName(), order.getValue());
     if (auto lanes = dyn_cast<LanesOp>(construct))
       state.addAttribute("lanes_per_program", lanes.getLanesPerProgramAttr());
     if (DictionaryAttr decisions = decisionsOf(construct)) state.addAttribute("decisions", decisions);
@@ -95,6 +95,15 @@ private:
     b_.setInsertionPointToEnd(&block);
   }
 
+  /// What decides in which order the programs of a grid run, beside the order of its axes.
+  static SmallVector<NamedAttribute> orderOf(Operation *construct) {
+    SmallVector<NamedAttribute> all;
+    if (auto grid = dyn_cast<GridOp>(construct))
+      for (StringAttr name : {grid.getGroupRowsAttrName(), grid.getChipletsAttrName()})
+        if (Attribute value = grid->getAttr(name)) all.emplace_back(name, value);
+    return all;
+  }
+
   /// Reports the kernel's deepest pipeline and the order of its programs in the metadata.
   DictionaryAttr decisionsOf(Operation *construct) {
     int64_t stages = 0;
@@ -104,8 +113,8 @@ private:
     });
     NamedAttrList decisions;
     if (stages) decisions.set("stages", b_.getI64IntegerAttr(stages));
-    if (auto grid = dyn_cast<GridOp>(construct); grid && grid.getGroupRowsAttr())
-      decisions.set("group_rows", grid.getGroupRowsAttr());
+    for (NamedAttribute order : orderOf(construct))
+      decisions.set(order.getName(), order.getValue());
     return decisions.empty() ? DictionaryAttr() : decisions.getDictionary(b_.getContext());
   }
 

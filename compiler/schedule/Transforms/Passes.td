@@ -56,7 +56,8 @@ def ScheduleOutline : Pass<"schedule-outline", "::mlir::ModuleOp"> {
 def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
   let summary = "Fills the open decisions of a schedule";
   let description = [{
-    Gives `schedule.grid` its `placement` and `order`, that of a product on a target with `units` also its `group_rows`, `schedule.lanes` its `lanes_per_program`, loops their
+    Gives `schedule.grid` its `placement` and `order`, that of a product on a target with `units` also its `group_rows` and on one with
+    `chiplets` these, `schedule.lanes` its `lanes_per_program`, loops their
     `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
     the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
     fusion group there. On GPUs a kernel with a product by a matrix instruction gets `warps`: the tunable `num_warps`, or a
@@ -72,6 +73,7 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
     Option<"mostWarps", "most-warps", "int64_t", "0", "that a program may have">,
     Option<"lanes", "lanes", "int64_t", "32", "of a warp of the target">,
     Option<"units", "units", "int64_t", "0", "of the target, which run programs at the same time; 0: unknown">,
+    Option<"chiplets", "chiplets", "int64_t", "1", "of the target, on which consecutive programs start in turn">,
     ListOption<"factors", "factors", "std::string", "dtypes that matrix instructions multiply">,
   ];
 }

@@ -25,7 +25,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     `params` describes the arguments (`#tile.param`) in their order: tensors, results, scalars, dims. `epilogue` names the
     operations of a graph function that a product applies to its result before storing it.
     `threads` is the number of threads that share a program, if it is not the target's default. With `group_rows` programs
-    start column by column in groups of so many rows of the last two axes. `cluster = array<i64: 2, 1>` lets rows and
+    start column by column in groups of so many rows of the last two axes, with `chiplets` neighbours start on the same of so
+    many chiplets (`schedule.grid`). `cluster = array<i64: 2, 1>` lets rows and
     columns of programs, on these axes, run together and access each other's shared memory; it divides every grid that
     the kernel is launched with.
     The attributes after `tunables` are filled by passes.
@@ -36,6 +37,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     OptionalAttr<DictionaryAttr>:$specialized, OptionalAttr<DictionaryAttr>:$tunables,
     OptionalAttr<DictionaryAttr>:$decisions, OptionalAttr<I64Attr>:$lanes_per_program,
     OptionalAttr<I64Attr>:$threads, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$group_rows,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$chiplets,
     OptionalAttr<DenseI64ArrayAttr>:$cluster, OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$scratch_bytes, OptionalAttr<I64Attr>:$vector_bytes,
     OptionalAttr<StrArrayAttr>:$fallbacks, OptionalAttr<StrArrayAttr>:$epilogue,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);

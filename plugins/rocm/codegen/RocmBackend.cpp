@@ -114,6 +114,10 @@ public:
         .getResult(0);
   }
 
+  void emitPriority(ImplicitLocOpBuilder &b, bool isHigh) const override {
+    ROCDL::SetPrioOp::create(b, uint16_t(isHigh));
+  }
+
   Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
     Type type = b.getF32Type();
     switch (which) {

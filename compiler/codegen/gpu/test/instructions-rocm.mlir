@@ -3,11 +3,12 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts{instructions=wmma.16x16x16 warps=8},tile-vectorize{threads=256},tile-fuse,tile-legalize-numerics{backend=rocm},tile-order-reductions{threads=256},tile-plan-memory),gpu-lower-tile{target=rocm:gfx1100},canonicalize,cse)' | FileCheck %s --check-prefixes=CHECK,WMMA
 
 // Rows of A are loaded as vectors; of B, whose lanes hold columns, pairs of columns, each of which is of another instruction
-// (docs/decisions/0127).
+// (docs/decisions/0127). Warps that multiply have priority.
 // CHECK-LABEL: gpu.func @tsr_kernel_bf16
 // MFMA-DAG: %[[HIGH:.*]] = llvm.mlir.constant(117834498 : i32) : i32
 // MFMA-DAG: %[[LOW:.*]] = llvm.mlir.constant(84148480 : i32) : i32
-// MFMA: %{{.*}}:16 = scf.for
+// MFMA: rocdl.s.setprio 1
+// MFMA-NEXT: %{{.*}}:16 = scf.for
 // MFMA-COUNT-2: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<4xi16>
 // MFMA: %[[A:.*]] = llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
 // MFMA: %[[B:.*]] = llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
@@ -15,6 +16,8 @@
 // MFMA-NEXT: llvm.call_intrinsic "llvm.amdgcn.perm"(%[[B]], %[[A]], %[[LOW]])
 // MFMA: llvm.call_intrinsic "llvm.amdgcn.perm"(%[[B]], %[[A]], %[[HIGH]])
 // MFMA-COUNT-4: rocdl.mfma.f32.16x16x16bf16.1k
+// MFMA: rocdl.s.setprio 0
+// WMMA-NOT: setprio
 // WMMA: %{{.*}}:16 = scf.for
 // WMMA-COUNT-2: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<8xi16>
 // WMMA-COUNT-16: llvm.load {{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
