@@ -38,7 +38,7 @@ using Body = void (*)(const Problem *, int64_t begin, int64_t end, uint8_t *scra
 
 /// Bytes of scratch that a body needs after the epilogue's, for blocks of these extents. An epilogue needs a
 /// block in scratch.
-inline constexpr int64_t kPanelBytes = int64_t{256} << 10;   // a panel of B
+inline constexpr int64_t kPanelBytes = int64_t{512} << 10;   // a panel of B
 inline constexpr int64_t kRowsOfABytes = int64_t{192} << 10; // a block of rows of a transposed A
 inline constexpr int64_t kResultBytes = int64_t{128} << 10;  // results that wait for the epilogue
 inline constexpr int64_t resultBytes(int64_t blockRows, int64_t blockColumns, int64_t elementBytes) {

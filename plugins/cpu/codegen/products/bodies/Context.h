@@ -50,21 +50,47 @@ public:
     forRuns(begin, end, each);
   }
 
-  /// Calls rows(r0, r1, c0, c1, c, strideC) for each block of columns of the run. The result of row r0 is at
-  /// `c`: its column 0 if the result is in memory, its column c0 if the epilogue stores it.
-  template <class Rows> void forColumnBlocks(const Run &run, Rows rows) {
-    const int64_t r0 = run.rowBlock * p.blockRows, r1 = least(p.rows, r0 + run.rowBlocks * p.blockRows);
-    for (int64_t i = 0; i < run.columnBlocks; ++i) {
-      const int64_t c0 = (run.columnBlock + i) * p.blockColumns, c1 = least(p.columns, c0 + p.blockColumns);
-      if (c) {
-        rows(r0, r1, c0, c1, c + r0 * p.strideC, p.strideC);
-        continue;
-      }
-      // As many blocks of results as the scratch holds: each packs its panels of B again.
-      const int64_t fits = most(1, kResultBytes / (p.blockRows * p.blockColumns * int64_t(sizeof(T))));
-      for (int64_t s = r0; s < r1; s += fits * p.blockRows)
-        rows(s, least(r1, s + fits * p.blockRows), c0, c1, results, p.blockColumns);
+  /// Results that are computed at once: rows [r0, r1) of columns [c0, c1).
+  struct Strip {
+    int64_t r0, r1, c0, c1;
+    T *first;
+    int64_t stride;             // between rows
+    int64_t width, blockStride; // columns that are next to each other, and from them to the next ones
+
+    T *at(int64_t r, int64_t column) const {
+      const int64_t j = column - c0, block = j < width ? 0 : j / width;
+      return first + block * blockStride + (j - block * width) + (r - r0) * stride;
     }
+  };
+
+  /// Calls each(strip) for all results of the run. Without an epilogue that is one strip. Otherwise results
+  /// are in scratch: a strip has one block of rows of at most `columns` columns (at least one block), or if
+  /// its sums wait for other steps of k, as many blocks of rows as the scratch holds. A register block of
+  /// `registerColumns` is never divided.
+  template <class Each>
+  void forStrips(const Run &run, int64_t columns, int64_t registerColumns, bool sumsWait, Each each) {
+    const int64_t r0 = run.rowBlock * p.blockRows, r1 = least(p.rows, r0 + run.rowBlocks * p.blockRows);
+    const int64_t c0 = run.columnBlock * p.blockColumns,
+                  c1 = least(p.columns, c0 + run.columnBlocks * p.blockColumns);
+    if (c) return each(Strip{r0, r1, c0, c1, c + r0 * p.strideC + c0, p.strideC, c1 - c0, 0});
+    const int64_t held = kResultBytes / int64_t(sizeof(T)) / p.blockRows; // columns of a block of rows
+    const int64_t blocks = p.blockColumns % registerColumns ? 1 : least(columns, held) / p.blockColumns;
+    const int64_t width = most(1, blocks) * p.blockColumns,
+                  height = (sumsWait ? most(1, held / width) : 1) * p.blockRows;
+    for (int64_t n = c0; n < c1; n += width)
+      for (int64_t s = r0; s < r1; s += height) {
+        const Strip strip = {s,
+                             least(r1, s + height),
+                             n,
+                             least(c1, n + width),
+                             results,
+                             p.blockColumns,
+                             p.blockColumns,
+                             height * p.blockColumns};
+        each(strip);
+        for (int64_t column = n; column < strip.c1; column += p.blockColumns)
+          finish(s, column, ceilDiv(strip.r1 - s, p.blockRows), strip.at(s, column));
+      }
   }
 
   /// Runs the epilogue of `count` consecutive programs from the block of [r, column] on; that element is the

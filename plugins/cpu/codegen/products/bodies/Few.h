@@ -166,7 +166,8 @@ template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTh
   /// lanes take little of the time.
   static constexpr int64_t kMostCopied = __is_same(T, int32_t) ? 0 : kLanes<T> / 2, kRowsWorthCopying = 64;
   static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
-  static constexpr int64_t kCopyBytes = kPanelBytes + kRowsOfABytes;
+  static constexpr int64_t kCopyBytes = int64_t{448} << 10;
+  static_assert(kCopyBytes <= kPanelBytes + kRowsOfABytes);
   /// B is one column without gaps. It is the few, whatever the number of rows, so that no others are
   /// compiled.
   static constexpr bool kIsLine = !TransposedB && kMostCopied == 0;

@@ -10,8 +10,11 @@ namespace {
 template <class T, bool TransposedA, bool TransposedB> class Panels {
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
-  static constexpr int64_t kDepth = kPanelBytes / (kPanelColumns * int64_t(sizeof(T)));
-  static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
+  static constexpr int64_t kPanelElements = (int64_t{256} << 10) / int64_t(sizeof(T));
+  /// Rows of a transposed A are copied once for as many columns.
+  static constexpr int64_t kMostColumns = 4 * kPanelColumns;
+  static_assert(kPanelElements * int64_t(sizeof(T)) <= kPanelBytes &&
+                kGroupRows * (kPanelElements / kPanelColumns) * int64_t(sizeof(T)) <= kRowsOfABytes);
   /// With fewer rows, packing B takes longer than it saves.
   static constexpr int64_t kRowsWorthPacking = 64;
   /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
@@ -24,43 +27,45 @@ public:
   Panels(Context<T> &x, const MicroKernels<T> &kernels) : x_(x), p_(x.p), kernels_(kernels) {}
 
   void run(const Run &run) {
-    x_.forColumnBlocks(run, [&](auto... block) { rows(block...); });
+    const int64_t rows = least(p_.rows, run.rowBlocks * p_.blockRows);
+    const bool isNear = p_.columns * p_.depth * int64_t(sizeof(T)) <= kNearBytes;
+    packs_ = TransposedB || (rows >= kRowsWorthPacking && !isNear);
+    fetches_ = !packs_ && !isNear;
+    width_ = kPanelColumns;
+    if (TransposedA && !fetches_) {
+      // Blocks of k that are less deep leave room for more columns. Their sums would wait for an epilogue.
+      const int64_t columns = x_.c ? run.columnBlocks * p_.blockColumns : kPanelElements / most(1, p_.depth);
+      width_ = most(1, least(columns, kMostColumns) / kPanelColumns) * kPanelColumns;
+    }
+    // Blocks of k of about the same depth.
+    const int64_t parts = most(1, ceilDiv(p_.depth, fetches_ ? kFetchedDepth : kPanelElements / width_));
+    depth_ = (ceilDiv(p_.depth, parts) + 3) / 4 * 4;
+    packedColumn_ = -1;
+    x_.forStrips(run, width_, kWidth, parts > 1, [&](const Strip &results) { strip(results); });
   }
 
 private:
-  /// Computes rows [r0, r1) of columns [c0, c1) into `c` (Context::forColumnBlocks).
-  void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
-    const bool epilogue = !x_.c;
-    const bool isNear = p_.columns * p_.depth * int64_t(sizeof(T)) <= kNearBytes;
-    const bool packs = TransposedB || (r1 - r0 >= kRowsWorthPacking && !isNear);
-    const bool fetches = !packs && !isNear;
-    // Blocks of k of about the same depth.
-    const int64_t parts = most(1, ceilDiv(p_.depth, fetches ? kFetchedDepth : kDepth));
-    const int64_t depth = (ceilDiv(p_.depth, parts) + 3) / 4 * 4;
-    for (int64_t n = c0; n < c1; n += kPanelColumns) {
-      const int64_t columns = least(kPanelColumns, c1 - n);
+  using Strip = typename Context<T>::Strip;
+
+  void strip(const Strip &results) {
+    for (int64_t n = results.c0; n < results.c1; n += width_) {
+      const int64_t columns = least(width_, results.c1 - n);
       int64_t k = 0;
       do {
-        const int64_t steps = least(depth, p_.depth - k);
-        const bool isLast = k + steps >= p_.depth;
-        if (packs) pack(k, steps, n, columns);
-        if (fetches) plan(k + steps, depth, n, columns, r1 - r0);
-        const int64_t group = epilogue ? p_.blockRows : r1 - r0;
-        for (int64_t r = r0; r < r1; r += group) {
-          const int64_t end = least(r1, r + group);
-          for (int64_t g = r; g < end; g += kGroupRows)
-            panel(g, least(end, g + kGroupRows), k, steps, n, columns, packs,
-                  c + (g - r0) * strideC + (epilogue ? n - c0 : n), strideC);
-          if (epilogue && isLast && n + columns == c1)
-            x_.finish(r, c0, 1, x_.results + (r - r0) * p_.blockColumns);
-        }
+        const int64_t steps = least(depth_, p_.depth - k);
+        if (packs_) pack(k, steps, n, columns);
+        if (fetches_) plan(k + steps, depth_, n, columns, results.r1 - results.r0);
+        for (int64_t g = results.r0; g < results.r1; g += kGroupRows)
+          panel(results, g, least(results.r1, g + kGroupRows), k, steps, n, columns);
         k += steps;
       } while (k < p_.depth);
     }
   }
 
-  /// The panel is made of strips of one register block's columns.
+  /// The panel is made of register blocks' columns.
   void pack(int64_t k, int64_t steps, int64_t n, int64_t columns) {
+    if (n == packedColumn_ && k == packedStep_) return; // for the rows before
+    packedColumn_ = n, packedStep_ = k;
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * steps;
@@ -71,17 +76,18 @@ private:
     }
   }
 
-  /// Rows [r0, r1) of one panel and one block of k; `c` is the element [r0, n].
-  void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t n, int64_t columns, bool packs, T *c,
-             int64_t strideC) {
+  /// Rows [r0, r1) of one panel and one block of k.
+  void panel(const Strip &results, int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t n,
+             int64_t columns) {
     const T *a = TransposedA ? x_.rowsOfA : x_.a + r0 * p_.strideA + k;
     const int64_t strideA = TransposedA ? r1 - r0 : p_.strideA;
     if (TransposedA) copyRows(x_.a + k * p_.strideA + r0, p_.strideA, steps, r1 - r0, x_.rowsOfA, r1 - r0);
     for (int64_t j = 0; j < columns; j += kWidth) {
-      const T *b = packs ? x_.panel + j * steps : x_.b + k * p_.strideB + n + j;
-      const int64_t strideB = packs ? kWidth : p_.strideB;
+      const T *b = packs_ ? x_.panel + j * steps : x_.b + k * p_.strideB + n + j;
+      const int64_t strideB = packs_ ? kWidth : p_.strideB;
       const int64_t width = least(kWidth, columns - j), vectors = ceilDiv(width, kLanes<T>);
       const int64_t last = width - (vectors - 1) * kLanes<T>;
+      T *c = results.at(r0, n + j);
       // Blocks of about the same number of rows. Rows that are pages apart share a set of the first-level
       // cache, which has ways for at least eight lines.
       const bool shareSet = !TransposedA && strideA * int64_t(sizeof(T)) % kPageBytes == 0;
@@ -89,7 +95,8 @@ private:
       for (int64_t r = r0; r < r1; --blocks) {
         const int64_t height = ceilDiv(r1 - r, blocks);
         kernels_[vectors - 1][height - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
-                                          b, strideB, c + (r - r0) * strideC + j, strideC, last, k == 0);
+                                          b, strideB, c + (r - r0) * results.stride, results.stride, last,
+                                          k == 0);
         fetch();
         r += height;
       }
@@ -118,8 +125,11 @@ private:
     const T *from = nullptr;
     int64_t rows = 0, columns = 0;
   };
-  Rows next_;               // of B, not yet fetched
-  int64_t fetchedRows_ = 0; // by each micro-kernel
+  bool packs_, fetches_;
+  int64_t width_, depth_;             // of a panel
+  int64_t packedColumn_, packedStep_; // the first ones of the panel in scratch
+  Rows next_;                         // of B, not yet fetched
+  int64_t fetchedRows_ = 0;           // by each micro-kernel
   Context<T> &x_;
   const Problem &p_;
   const MicroKernels<T> &kernels_;

@@ -13,12 +13,14 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
       kMaxVectors == 4 ? 8 : 4; // rows of B at once, whose vectors fill half of the registers
   static constexpr int kVectors = 2;
   static constexpr int64_t kMostRows = 48;
+  static constexpr int64_t kSumBytes = int64_t{256} << 10; // at once, in the second-level cache
+  static_assert(kSumBytes <= kPanelBytes);
   static constexpr int64_t kFarBytes = int64_t{512} << 10; // a B of more bytes is not in a near cache
 
 public:
   static bool takes(const Problem &p) {
     return p.rows <= kMostRows && p.rows <= p.blockRows && p.depth > 0 &&
-           p.rows * p.blockColumns * int64_t(sizeof(T)) <= kPanelBytes &&
+           p.rows * p.blockColumns * int64_t(sizeof(T)) <= kSumBytes &&
            p.columns * p.depth * int64_t(sizeof(In)) > kFarBytes;
   }
 
@@ -30,7 +32,7 @@ public:
 
   void run(const Run &run) {
     const int64_t bytes = p_.rows * p_.blockColumns * int64_t(sizeof(T));
-    const int64_t fits = most(1, kPanelBytes / bytes);
+    const int64_t fits = most(1, kSumBytes / bytes);
     for (int64_t i = 0; i < run.columnBlocks; i += fits)
       blocks(run.columnBlock + i, least(fits, run.columnBlocks - i));
   }

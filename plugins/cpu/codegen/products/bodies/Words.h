@@ -44,8 +44,10 @@ template <class Kind, bool TransposedA, bool TransposedB, class Blocks> class Wo
   using In = typename Kind::In;
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
-  static constexpr int64_t kDepth =
-      least(Blocks::kMostDepth, kPanelBytes / (kPanelColumns * int64_t(sizeof(T))));
+  static constexpr int64_t kDepth = least(Blocks::kMostDepth, 1024); // words of a panel's columns
+  /// Half of a second-level cache.
+  static constexpr int64_t kPanelWords = (int64_t{kVectorBytes == 64 ? 512 : 256} << 10) / int64_t(sizeof(T));
+  static_assert(kPanelWords * int64_t(sizeof(T)) <= kPanelBytes && kDepth * kPanelColumns <= kPanelWords);
   static constexpr int64_t kMostColumns = 8 * kPanelColumns; // of a panel that is less deep
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
@@ -56,42 +58,29 @@ public:
 
   void run(const Run &run) {
     left_ = {}, right_ = {};
-    if (!x_.c) return x_.forColumnBlocks(run, [&](auto... block) { rows(block...); });
-    // Rows of A are packed once for as many blocks of columns as a panel holds.
-    const int64_t r0 = run.rowBlock * p_.blockRows, r1 = least(p_.rows, r0 + run.rowBlocks * p_.blockRows);
-    const int64_t c0 = run.columnBlock * p_.blockColumns;
-    rows(r0, r1, c0, least(p_.columns, c0 + run.columnBlocks * p_.blockColumns), x_.c + r0 * p_.strideC,
-         p_.strideC);
+    // Blocks of k of about the same depth.
+    const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
+    const int64_t depth = roundUp(ceilDiv(words, parts), most(4, Blocks::kStep));
+    depth_ = depth * Kind::kGroup;
+    // Rows of A are packed once for as many columns as a panel holds.
+    width_ = least(kMostColumns, kPanelWords / kPanelColumns / most(1, depth) * kPanelColumns);
+    packedColumn_ = -1;
+    x_.forStrips(run, width_, kWidth, parts > 1, [&](const Strip &results) { strip(results); });
   }
 
 private:
-  /// Computes rows [r0, r1) of columns [c0, c1) into `c` (Context::forColumnBlocks). k is in elements, steps
-  /// and strides in words. Inlined: a call costs a tenth of a product of 8x8x8.
-  [[gnu::always_inline]] void rows(int64_t r0, int64_t r1, int64_t c0, int64_t c1, T *c, int64_t strideC) {
-    const bool epilogue = !x_.c;
-    // Blocks of k of about the same depth.
-    const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
-    const int64_t depth = roundUp(ceilDiv(words, parts), most(4, Blocks::kStep)) * Kind::kGroup;
-    const int64_t panelColumns =
-        epilogue || c1 - c0 <= kPanelColumns
-            ? kPanelColumns
-            : least(kMostColumns, kPanelColumns * (kDepth / most(1, depth / Kind::kGroup)));
-    for (int64_t n = c0; n < c1; n += panelColumns) {
-      const int64_t columns = least(panelColumns, c1 - n);
+  using Strip = typename Context<T, In>::Strip;
+
+  /// k is in elements, steps and strides in words.
+  void strip(const Strip &results) {
+    for (int64_t n = results.c0; n < results.c1; n += width_) {
+      const int64_t columns = least(width_, results.c1 - n);
       int64_t k = 0;
       do {
-        const int64_t steps = least(depth, p_.depth - k);
-        const bool isLast = k + steps >= p_.depth;
+        const int64_t steps = least(depth_, p_.depth - k);
         packB(k, steps, n, columns);
-        const int64_t group = epilogue ? p_.blockRows : r1 - r0;
-        for (int64_t r = r0; r < r1; r += group) {
-          const int64_t end = least(r1, r + group);
-          for (int64_t g = r; g < end; g += kGroupRows)
-            panel(g, least(end, g + kGroupRows), k, steps, columns,
-                  c + (g - r0) * strideC + (epilogue ? n - c0 : n), strideC);
-          if (epilogue && isLast && n + columns == c1)
-            x_.finish(r, c0, 1, x_.results + (r - r0) * p_.blockColumns);
-        }
+        for (int64_t g = results.r0; g < results.r1; g += kGroupRows)
+          panel(results, g, least(results.r1, g + kGroupRows), k, steps, n, columns);
         k += steps;
       } while (k < p_.depth);
     }
@@ -103,6 +92,8 @@ private:
   }
 
   void packB(int64_t k, int64_t steps, int64_t n, int64_t columns) {
+    if (n == packedColumn_ && k == packedStep_) return; // for the rows before
+    packedColumn_ = n, packedStep_ = k;
     auto packer = right_;
     const int64_t words = wordsOf(steps);
     for (int64_t j = 0; j < columns; j += kWidth) {
@@ -229,24 +220,27 @@ private:
       }
   }
 
-  /// Rows [r0, r1) of one panel and one block of k; `c` is the element [r0, n].
-  void panel(int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t columns, T *c, int64_t strideC) {
+  /// Rows [r0, r1) of one panel and one block of k.
+  void panel(const Strip &results, int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t n,
+             int64_t columns) {
     packA(r0, r1 - r0, k, steps);
     const int64_t words = wordsOf(steps), strideA = Blocks::kRowsOfA ? words : pitch(r1 - r0);
     bool careful = false;
     if constexpr (kChecks) careful = !Kind::areNormal(left_, right_);
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
-      if (kHasStart && k > 0) addStart(r1 - r0, j, width, c + j, strideC);
+      T *c = results.at(r0, n + j);
+      const int64_t strideC = results.stride;
+      if (kHasStart && k > 0) addStart(r1 - r0, j, width, c, strideC);
       const int64_t fresh = k > 0 ? 0 : kHasStart ? reinterpret_cast<int64_t>(start_ + j) : 1;
       if constexpr (kChecks)
         if (careful) {
-          multiplyPairs<TransposedA>(steps, r1 - r0, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c + j,
+          multiplyPairs<TransposedA>(steps, r1 - r0, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c,
                                      strideC, width, k == 0);
           continue;
         }
-      blocks_.multiply(words, r1 - r0, width, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c + j,
-                       strideC, fresh);
+      blocks_.multiply(words, r1 - r0, width, x_.rowsOfA, strideA, x_.panel + j * words, kWidth, c, strideC,
+                       fresh);
     }
   }
 
@@ -259,7 +253,9 @@ private:
   Context<T, In> &x_;
   const Problem &p_;
   Blocks blocks_;
-  typename Kind::Left left_; // what the packers have seen
+  int64_t width_, depth_;             // of a panel, columns and elements of k
+  int64_t packedColumn_, packedStep_; // the first ones of the panel in scratch
+  typename Kind::Left left_;          // what the packers have seen
   typename Kind::Right right_;
   T start_[kHasStart ? kMostColumns : 1]; // sums begin with it; packing B fills it in
 };

@@ -427,17 +427,31 @@ std::vector<Case> large() {
           {40, 1500, 130},
           {33, 700, 390, 1, 7},
           {5000, 1, 21},
-          {900, 6, 40, 3, 1}};
+          {900, 6, 40, 3, 1},
+          {100, 600, 300}, // panels of several blocks of columns
+          {150, 330, 1100, 1, 0, 1},
+          {40, 100, 50, 1, 0, 1, 2, 32, 16}, // blocks of other extents than register blocks
+          {70, 200, 90, 0, 0, 0, 1, 64, 48}};
 }
 /// Edges, and depths past those that a packed operand has room for.
 std::vector<Case> narrow() {
   std::vector<Case> cases = edges();
   for (int64_t depth : {2, 3, 5, 63, 65, 127, 130})
     cases.push_back({13, 70, depth, 1, 1, 1, 2});
-  const std::vector<Case> more = {
-      {70, 70, 1031},   {50, 65, 2061, 1, 0, 2}, {9, 130, 4107},
-      {7, 20, 8200},    {197, 130, 70},          {100, 300, 80, 0, 0, 0, 1, 96, 256},
-      {1, 300, 515, 1}, {33, 700, 390, 1, 7},    {40, 8, 300, 1}};
+  const std::vector<Case> more = {{70, 70, 1031},
+                                  {50, 65, 2061, 1, 0, 2},
+                                  {9, 130, 4107},
+                                  {7, 20, 8200},
+                                  {197, 130, 70},
+                                  {100, 300, 80, 0, 0, 0, 1, 96, 256},
+                                  {1, 300, 515, 1},
+                                  {33, 700, 390, 1, 7},
+                                  {40, 8, 300, 1},
+                                  {100, 600, 130}, // panels of several blocks of columns
+                                  {250, 200, 2100},
+                                  {150, 140, 4100, 1, 0, 1}, // whose sums wait for an epilogue
+                                  {40, 100, 50, 1, 0, 1, 2, 32, 16},
+                                  {70, 200, 90, 0, 0, 0, 1, 64, 48}};
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
