@@ -186,6 +186,28 @@ def division():
         yield binary(f"float/mod/{dtype}", dtype, "x % y", np.mod, prepare=finite, ulps=1, atol=2 * DTYPES[dtype].eps)
 
 
+def by_constants():
+    """Divisions by constants, which are multiplications by inverses: divisors of every sign and size of their inverse."""
+    for dtype in INTS:
+        low, high = limits(dtype)
+        divisors = [d for d in (1, 2, 3, 5, 6, 7, 10, 64, 125, 641, 1000003, 6700417, 3 << 32, 10**15 + 37, high // 2, high - 1, high) if d <= high]
+        if low < 0:
+            divisors += [-d for d in divisors if d > 1] + [low + 1]
+        lines = "".join(f"        Z[{j}, i:i+{TILE}] = x // {d}\n        Z[{len(divisors) + j}, i:i+{TILE}] = x % {d}\n" for j, d in enumerate(divisors))
+        p = program(f"int/by-constants/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{dtype}], Z: ts.Tensor["m", "n", ts.{dtype}]):
+    for i in ts.tile.parallel(0, n, {TILE}):
+        x = X[i:i+{TILE}]
+{lines}""")
+        for n in (1, TILE + 1, 1000):
+            x = with_specials(dtype, n, 3)
+            near = np.array([d * k + e for d in divisors for k in (1, -1, 2, 1000) for e in (-1, 0, 1) if low <= d * k + e <= high], x.dtype)
+            x[n // 2:] = np.resize(near, n - n // 2)
+            p.run({"n": n, "m": 2 * len(divisors)}, {"X": (dtype, x)},
+                  {"Z": want(dtype, np.stack([x // x.dtype.type(d) for d in divisors] + [x % x.dtype.type(d) for d in divisors]))})
+        yield p
+
+
 def comparisons():
     for dtype in [*FLOATS, *INTS]:
         for op, (symbol, reference) in COMPARISONS.items():
@@ -292,6 +314,7 @@ def programs():
     yield from functions()
     yield from arithmetic()
     yield from division()
+    yield from by_constants()
     yield from comparisons()
     yield from powers()
     yield from rounding()

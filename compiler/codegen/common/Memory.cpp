@@ -579,25 +579,36 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
 // ---- Ops
 
 /// Stores a tile in memory whose last axis is a whole dim of a contiguous tensor as if that axis and the one
-/// before it were one: a row of two elements fills no vector. Returns false for other stores.
+/// before it were one: a row of two elements fills no vector. Bounds that begin at 0 and leave the last axis
+/// whole are ends of the tensor. Returns false for other stores.
 bool TileLowering::storeMerged(tile::StoreOp op, const Window &w) {
   auto shape = tile::tileType(op.getValue()).getShape();
   const size_t dims = w.starts.size(), rank = shape.size();
-  if (!tile::inMemory(op.getValue()) || op.getFlags() || !op.getLower().empty() || rank < 2 || dims < 2)
-    return false;
+  if (!tile::inMemory(op.getValue()) || op.getFlags() || rank < 2 || dims < 2) return false;
   const int64_t columns = shape.back();
   auto is = [](Value v, int64_t number) { return getConstantIntValue(v) == number; };
+  const bool hasBounds = !op.getLower().empty();
+  if (hasBounds && (!llvm::all_of(op.getLower(), [&](Value lo) { return is(lo, 0); }) ||
+                    !is(op.getUpper().back(), columns)))
+    return false;
   if (w.extents[dims - 1] != columns || w.extents[dims - 2] < 0 || !is(w.view.sizes[dims - 1], columns) ||
       !is(w.starts[dims - 1], 0) || !is(w.view.strides[dims - 1], 1) ||
       !is(w.view.strides[dims - 2], columns))
     return false;
   Window merged = w;
+  for (size_t axis = 0; hasBounds && axis + 1 < rank; ++axis) {
+    const size_t dim = w.dimOfAxis[axis];
+    Value most = b_.createOrFold<arith::MinSIOp>(scalar(op.getUpper()[axis]), constant(shape[axis]));
+    Value end = b_.createOrFold<arith::AddIOp>(w.starts[dim], most);
+    merged.view.sizes[dim] = b_.createOrFold<arith::MinSIOp>(w.view.sizes[dim], end);
+    merged.inBounds = false;
+  }
   Place from = place(op.getValue());
   auto times = [&](Value v) { return b_.createOrFold<arith::MulIOp>(v, constant(columns)); };
-  merged.view.sizes[dims - 2] = times(w.view.sizes[dims - 2]);
+  merged.view.sizes[dims - 2] = times(merged.view.sizes[dims - 2]);
   merged.view.strides[dims - 2] = constant(1);
   Value start = w.starts[dims - 2];
-  if (!w.inBounds) { // far outside, the product would wrap
+  if (!w.inBounds) { // far outside, the products would wrap
     start = b_.createOrFold<arith::MaxSIOp>(start, constant(-w.extents[dims - 2]));
     start = b_.createOrFold<arith::MinSIOp>(start, w.view.sizes[dims - 2]);
   }

@@ -23,6 +23,34 @@ func.func @narrow(%x: vector<16xi16>, %y: vector<16xi16>) -> vector<16xi16> {
   return %r : vector<16xi16>
 }
 
+// The high half of a product of 64 bits is the sum of four products of 32 bits.
+// CHECK-LABEL: func.func @byConstant(
+// CHECK-SAME: %[[X:.*]]: vector<8xi64>
+// CHECK-COUNT-4: arith.muli
+// CHECK-NOT: arith.muli
+// CHECK: arith.constant dense<1> : vector<8xi64>
+// CHECK: arith.shrui
+// CHECK-NEXT: %[[Q:.*]] = arith.addi
+// CHECK-NEXT: %[[P:.*]] = arith.muli %[[Q]], %{{.*}} : vector<8xi64>
+// CHECK: arith.subi %[[X]], %[[P]]
+func.func @byConstant(%x: vector<8xi64>) -> vector<8xi64> {
+  %seven = arith.constant dense<7> : vector<8xi64>
+  %r = arith.remsi %x, %seven : vector<8xi64>
+  return %r : vector<8xi64>
+}
+
+// Shifts divide by a power of two, and few elements are divided one after the other.
+// CHECK-LABEL: func.func @byLlvm(
+// CHECK: arith.divsi {{.*}} : vector<8xi64>
+// CHECK: arith.divsi {{.*}} : vector<2xi64>
+func.func @byLlvm(%x: vector<8xi64>, %y: vector<2xi64>) -> (vector<8xi64>, vector<2xi64>) {
+  %eight = arith.constant dense<-8> : vector<8xi64>
+  %seven = arith.constant dense<7> : vector<2xi64>
+  %q = arith.divsi %x, %eight : vector<8xi64>
+  %r = arith.divsi %y, %seven : vector<2xi64>
+  return %q, %r : vector<8xi64>, vector<2xi64>
+}
+
 // No float has room for 64 bits; a scalar is divided by one instruction; a constant becomes a multiplication.
 // CHECK-LABEL: func.func @kept(
 // CHECK: arith.divsi {{.*}} : vector<8xi64>
