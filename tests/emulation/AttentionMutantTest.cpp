@@ -107,19 +107,24 @@ TEST(Attention, ThreadsMeetBetweenPrograms) {
 /// The same with two groups of four warps that take turns.
 Sample pingpongOf(uint64_t queries, const std::string &more) {
   Sample sample = sampleOf(queries, more);
-  for (const auto &[from, to] : {std::pair("(64, 64), ts.bf16)\n    smem_k", "(128, 64), ts.bf16)\n    smem_k"},
-                                 std::pair("parallel(0, Sq, 64)", "parallel(0, Sq, 128)"),
-                                 std::pair("zeros((64, 64)", "zeros((128, 64)"),
-                                 std::pair("full((64,)", "full((128,)"),
-                                 std::pair("zeros((64,)", "zeros((128,)"),
-                                 std::pair("Q[q:q+64", "Q[q:q+128"), std::pair("O[q:q+64", "O[q:q+128")}) {
+  for (const auto &[from, to] :
+       {std::pair("(64, 64), ts.bf16)\n    smem_k", "(128, 64), ts.bf16)\n    smem_k"),
+        std::pair("parallel(0, Sq, 64)", "parallel(0, Sq, 128)"),
+        std::pair("zeros((64, 64)", "zeros((128, 64)"), std::pair("full((64,)", "full((128,)"),
+        std::pair("zeros((64,)", "zeros((128,)"), std::pair("Q[q:q+64", "Q[q:q+128"),
+        std::pair("O[q:q+64", "O[q:q+128")}) {
     const size_t at = sample.source.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     sample.source.replace(at, std::string(from).size(), to);
   }
+  const std::string decorator = "@ts.kernel\n";
+  sample.source.replace(sample.source.find(decorator), decorator.size(),
+                        "@ts.kernel.autotune(space=dict(num_warps=[8]))\n");
   sample.tunables = {{"num_warps", 8}};
-  sample.block = "#schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong" +
-                 more + ">";
+  sample.dims[1] = 70; // two steps
+  sample.block =
+      "#schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong" + more +
+      ">";
   return sample;
 }
 
@@ -140,25 +145,27 @@ SmallVector<LLVM::CallIntrinsicOp> passes(LLVM::LLVMFuncOp kernel) {
 }
 
 TEST(Pingpong, GroupsTakeTurns) {
-  for (const Sample &sample : {pingpongOf(100, ""), pingpongOf(600, ", persistent")}) {
+  for (const Sample &sample : {pingpongOf(40, ""), pingpongOf(520, ", persistent")}) {
     size_t waits = 0, arrivals = 0;
     const Outcome whole = run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
       waits = turns(kernel).size(), arrivals = passes(kernel).size();
     });
     EXPECT_EQ(whole.error, "");
-    EXPECT_EQ(waits, 2u);    // before the loop, and between the products of a step; the last one has a constant
+    EXPECT_EQ(waits, 2u); // before the loop, and between the products of a step; the last one has a constant
     EXPECT_EQ(arrivals, 3u); // before everything, in a step, and after the loop
   }
 }
 
 TEST(Pingpong, EachWaitAndArrivalIsNeeded) {
-  const Sample sample = pingpongOf(100, "");
+  const Sample sample = pingpongOf(40, "");
   for (int one : {0, 1, 2})
-    EXPECT_FOUND("E_EMU_DEADLOCK",
-                 run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) { passes(kernel)[size_t(one)].erase(); }).error);
+    EXPECT_FOUND("E_EMU_DEADLOCK", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+                                     passes(kernel)[size_t(one)].erase();
+                                   }).error);
   for (int one : {0, 1})
-    EXPECT_FOUND("E_EMU_OPERANDS",
-                 run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) { turns(kernel)[size_t(one)].erase(); }).error);
+    EXPECT_FOUND("E_EMU_OPERANDS", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+                                     turns(kernel)[size_t(one)].erase();
+                                   }).error);
   // The last turn goes back to the first group.
   EXPECT_FOUND("E_EMU_NOT_AWAITED", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
                                       NVVM::BarrierOp last;
@@ -168,7 +175,7 @@ TEST(Pingpong, EachWaitAndArrivalIsNeeded) {
 }
 
 TEST(Pingpong, EachNumberIsRight) {
-  const Sample sample = pingpongOf(100, "");
+  const Sample sample = pingpongOf(40, "");
   for (int one : {1, 2}) // a group that passes the turn to itself
     EXPECT_FOUND("E_EMU_OPERANDS", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
                                      passes(kernel)[size_t(one)].getArgsMutable()[0].assign(

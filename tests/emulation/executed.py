@@ -25,7 +25,7 @@ HEAD = """# What samples execute
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
 Instructions are those of the kernel's [metadata](bundles.md#products). Registers are those of a thread: what LLVM allocates for AMD's GPUs (vector registers, with those for
 sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do. That with clusters has the same extents;
-of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once.
+of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once. That with turns has tiles of 128 queries for two groups of four warps.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
 tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.

@@ -134,6 +134,7 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
     Value next = arith::AddIOp::create(b_, groupNumber(), i32(1));
     Value isLast = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, next, i32(threads_ / groupThreads()));
     meetTurn(arith::SelectOp::create(b_, isLast, i32(0), next), /*waits=*/false);
+    if (std::exchange(owesAfterTurn_, false)) lowerBarrier();
   }
   return success();
 }

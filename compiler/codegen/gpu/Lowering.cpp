@@ -238,7 +238,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
     if (mma.getInFlight()) tile::hasTensorMemory(mma) ? awaitCommits(0) : vendor_.emitProductWait(b_, 0);
   endTensorSums(op);
   boundSums(op);
-  if (owesBarrier_) lowerBarrier();
+  // A group that has the turn passes it first: the others wait for it before they reach the barrier.
+  if (owesBarrier_ && isa_and_nonnull<tile::PassTurnOp>(op->getNextNode()))
+    owesAfterTurn_ = true;
+  else if (owesBarrier_)
+    lowerBarrier();
   owesBarrier_ = outer;
   return success();
 }

@@ -285,6 +285,7 @@ private:
   int64_t allColumns_ = 0;                                   // that are allocated
   Value tensorMemory_, commits_;               // its address (i32); pointer to the number of commits
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
+  bool owesAfterTurn_ = false;                 // the same, after the turn has been passed
   Value thread_;                               // i32
   llvm::DenseMap<Value, Vec<Value>> elements_; // of tiles in registers, where they were computed
   int64_t products_ = 0, mostSums_ = 0;        // by matrix instructions; of a lane

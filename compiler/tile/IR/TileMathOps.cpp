@@ -2,7 +2,6 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "numerics/Casts.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -216,10 +216,12 @@ std::string Pipelining::whyNotPingpong() {
                            grid.m, grid.n);
   // In its turn a group must not wait for the others.
   auto mayMeet = [](Operation &op) {
-    auto isHeld = [](Value v) { return !isTile(v) || isInRegisters(v); };
+    auto isStored = [](Value v) { return isTile(v) && inMemory(v); };
+    auto convert = dyn_cast<ConvertOp>(op);
     return !isa<MmaOp>(op) &&
-           (op.getNumRegions() || isa<ReduceOp, ConvertOp, BarrierOp>(op) ||
-            !llvm::all_of(op.getOperands(), isHeld) || !llvm::all_of(op.getResults(), isHeld));
+           (op.getNumRegions() || isa<ReduceOp, BarrierOp>(op) ||
+            (convert && !isInRegisters(convert.getResult())) || llvm::any_of(op.getOperands(), isStored) ||
+            llvm::any_of(op.getResults(), isStored));
   };
   bool isTurn = true;
   for (Operation &op : loop_.getBody()->without_terminator()) {
