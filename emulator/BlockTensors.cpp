@@ -2,6 +2,7 @@
 // Generation Instructions").
 #include "emulator/Block.h"
 #include "emulator/Checker.h"
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -198,10 +199,13 @@ void Block::commitTensorProducts(void *word, int32_t site) {
   if (launch_->checker) {
     launch_->checker->requireWordFence(offset, "the end of products", site);
     work.phase = launch_->checker->nextPhase(offset);
+    work.seen = launch_->checker->seen();
   }
-  for (TensorMemory::Column &column : tensor_.states)
-    if (column.site >= 0 && column.lane == running_ && !column.phase)
-      column.word = offset, column.phase = work.phase;
+  for (TensorMemory::Column &column : tensor_.states) // each commit is for all products before it
+    if (column.site >= 0 && column.lane == running_ &&
+        std::ranges::find(column.commits, offset, &std::pair<uint32_t, uint32_t>::first) ==
+            column.commits.end())
+      column.commits.emplace_back(offset, work.phase);
   if (launch_->schedule.isEarly)
     finish(work);
   else
@@ -224,7 +228,8 @@ void Block::finish(const TensorMemory::Work &work) {
     return true;
   });
   for (TensorMemory::Column &column : tensor_.states)
-    if (column.phase == work.phase && column.word == work.word && column.lane == work.lane)
+    if (column.lane == work.lane &&
+        std::ranges::find(column.commits, std::pair(work.word, work.phase)) != column.commits.end())
       column.isDone = true;
   Arrivals &arrivals = arrivals_.at(work.word);
   if (arrivals.missing == 0) {
@@ -236,6 +241,7 @@ void Block::finish(const TensorMemory::Work &work) {
     return;
   }
   --arrivals.missing;
+  if (launch_->checker) launch_->checker->release(work.word, work.seen);
   endPhase(work.word, arrivals);
 }
 
@@ -278,7 +284,8 @@ void Block::loadTensor(uint32_t address, uint32_t count, bool isHalf, uint32_t *
     if (column.site < 0)
       failTensor("E_EMU_UNINITIALIZED", site,
                  "loads column " + std::to_string(c) + " of tensor memory, which was not written");
-    if (!column.isDone || (launch_->checker && !launch_->checker->hasSeen(column.word, column.phase)))
+    auto hasSeen = [&](const auto &commit) { return launch_->checker->hasSeen(commit.first, commit.second); };
+    if (!column.isDone || (launch_->checker && std::ranges::none_of(column.commits, hasSeen)))
       failTensor("E_EMU_NOT_AWAITED", site,
                  "loads sums of the product at " + launch_->kernel.image->site(column.site).place() +
                      " from tensor memory, which it has not awaited");

@@ -70,6 +70,10 @@ public:
   // is the engine. `phase` counts from 1.
   void startEngineRead(uint32_t offset, int32_t site);
   void endEngineRead(uint32_t offset, uint32_t word, uint32_t phase, int32_t site);
+  /// What the lane that runs has waited for, such as the bytes that its products read; and the arrival of a
+  /// commit before which that was. The lane's own accesses are not ordered by it.
+  std::vector<uint32_t> seen() const;
+  void release(uint32_t word, const std::vector<uint32_t> &seen) { join(words_.at(word).arrived, seen); }
   uint32_t nextPhase(uint32_t word) const { return words_.at(word).phases + 1; }
   /// Has the lane that runs waited for the phase, or met one that has?
   bool hasSeen(uint32_t word, uint32_t phase) const;

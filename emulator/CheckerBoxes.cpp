@@ -98,6 +98,12 @@ void Checker::endEngineRead(uint32_t offset, uint32_t word, uint32_t phase, int3
   }
 }
 
+std::vector<uint32_t> Checker::seen() const {
+  Clocks out = base_;
+  join(out, lanes_[static_cast<size_t>(block_->lane())].seen);
+  return out;
+}
+
 bool Checker::hasSeen(uint32_t word, uint32_t phase) const { return isBefore(words_.at(word).lane, phase); }
 
 } // namespace tessera::emulator

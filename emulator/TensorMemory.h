@@ -4,6 +4,7 @@
 #include "emulator/Warpgroup.h"
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 namespace tessera::emulator {
@@ -17,7 +18,8 @@ struct TensorMemory {
     int lane = 0;        // that started it
     bool isHalf = false; // of 64 rows, in the first 16 of each 32 lanes
     bool isDone = false;
-    uint32_t word = 0, phase = 0; // that its commit arrives in; phase 0: it was not committed
+    std::vector<std::pair<uint32_t, uint32_t>> commits =
+        {}; // the words that they arrive in, and the first phases
   };
   /// A product that was started, with what it reads, or the arrival of those before it in a word.
   struct Work {
@@ -28,6 +30,7 @@ struct TensorMemory {
     uint32_t first = 0;           // column
     SharedProduct product = {};
     std::vector<uint32_t> chunks = {};
+    std::vector<uint32_t> seen = {}; // what is before the commit
   };
 
   uint32_t first = 0, columns = 0; // allocated; 0 columns: none

@@ -176,11 +176,12 @@ TEST(Pingpong, EachWaitAndArrivalIsNeeded) {
 
 TEST(Pingpong, EachNumberIsRight) {
   const Sample sample = pingpongOf(40, "");
-  for (int one : {1, 2}) // a group that passes the turn to itself
-    EXPECT_FOUND("E_EMU_OPERANDS", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
-                                     passes(kernel)[size_t(one)].getArgsMutable()[0].assign(
-                                         turns(kernel).front().getBarrierId());
-                                   }).error);
+  // A group that passes the turn to itself, in a step and after the loop.
+  for (const auto &[one, code] : {std::pair(1, "E_EMU_OPERANDS"), std::pair(2, "E_EMU_DEADLOCK")})
+    EXPECT_FOUND(code, run(sample, [one = one](LLVM::LLVMFuncOp kernel, Outcome &) {
+                         passes(kernel)[size_t(one)].getArgsMutable()[0].assign(
+                             turns(kernel).front().getBarrierId());
+                       }).error);
   // The turn begins with the second group, or with none.
   EXPECT_FOUND("E_EMU_DEADLOCK", run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
                                    auto first = passes(kernel).front();

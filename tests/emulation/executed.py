@@ -25,7 +25,8 @@ HEAD = """# What samples execute
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
 Instructions are those of the kernel's [metadata](bundles.md#products). Registers are those of a thread: what LLVM allocates for AMD's GPUs (vector registers, with those for
 sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do. That with clusters has the same extents;
-of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once. That with turns has tiles of 128 queries for two groups of four warps.
+of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once. That with two sets of sums has extents of 300 x 264 x 72, in 25 programs on
+4 blocks, and that with turns tiles of 128 queries for two groups of four warps.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
 tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.
@@ -63,18 +64,23 @@ def clustered(rng):
     return aligned(rng)
 
 
+def sets(rng):
+    return gemm(rng, 300, 264, 72)
+
+
 def pingpong(rng):
     return attention(rng)
 
 
 # By a decision in the text of Schedule IR: what makes the kernel's decision, and the variant that runs.
 BLOCK = {clustered: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 104 registers], cluster = [2, 1]>", "cluster"),
+         sets: ("#schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent>", "tma"),
          pingpong: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong, persistent>", "tma")}
 TUNED = {pingpong: ("--set", "BLOCK_M=128", "--set", "BLOCK_N=64", "--set", "num_warps=8", "--dim", "D=64")}
-TITLES = {aligned: ", aligned", clustered: ", clusters of 2", pingpong: ", turns"}
+TITLES = {aligned: ", aligned", clustered: ", clusters of 2", pingpong: ", turns", sets: ", two sets of sums"}
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("flash_attention", "flash_attention", attention, SOME),
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("gemm", "gemm", sets, ("ptx:sm_100a",)), ("flash_attention", "flash_attention", attention, SOME),
            ("flash_attention", "flash_attention", pingpong, ("ptx:sm_90a",)))
 
 

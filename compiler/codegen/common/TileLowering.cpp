@@ -193,6 +193,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](CommitGroupOp) { return commitCopies(), success(); })
       .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp, ArriveOp, AwaitTurnOp, PassTurnOp>(
           [&](Operation *o) { return lowerBoxes(o); })
+      .Case<CommitProductsOp, TakeSumsOp>([&](Operation *o) { return lowerTensorSums(o); })
       .Case([&](RolesOp o) { return lowerRoles(o); })
       .Case([&](BlockProgramsOp o) { return lowerPrograms(o); })
       .Case([&](WaitGroupOp o) { return awaitCopies(int64_t(o.getPending())), lowerBarrier(), success(); })

@@ -209,6 +209,8 @@ protected:
   virtual void awaitCopies(int64_t /*pending*/) {}
   /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes, arrive, await_turn and pass_turn.
   virtual LogicalResult lowerBoxes(Operation *op) { return notImplemented(op); }
+  /// tile.commit_products or tile.take_sums.
+  virtual LogicalResult lowerTensorSums(Operation *op) { return notImplemented(op); }
   virtual LogicalResult lowerRoles(tile::RolesOp op) { return notImplemented(op); }
   virtual LogicalResult lowerPrograms(tile::BlockProgramsOp op) { return notImplemented(op); }
   virtual Value groupInfo(tile::GroupInfoKind) = 0;

@@ -161,12 +161,13 @@ LogicalResult KernelLowering::lowerPrograms(tile::BlockProgramsOp op) {
 
 /// The first threads of the block compute. Each role gets its registers before anything else.
 LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
-  if (!target_.registers) return notImplemented(op);
   const auto copyWarps = int64_t(op.getCopyWarps()), mathWarps = threads_ / target_.warpSize,
              copyRegisters = int64_t(op.getCopyRegisters()), mathRegisters = int64_t(op.getMathRegisters());
+  const bool divides = copyRegisters && mathRegisters; // the registers
+  if (divides ? !target_.registers : op.getMultiply().empty()) return notImplemented(op);
   const int64_t atEntry =
       schedule::BlockAttr::registersAtEntry(copyWarps, copyRegisters, mathWarps, mathRegisters);
-  if (atEntry * blockThreads() > target_.registers)
+  if (divides && atEntry * blockThreads() > target_.registers)
     return op.emitOpError() << "needs " << atEntry * blockThreads() << " registers, " << atEntry
                             << " for each of " << blockThreads() << " threads; a unit of " << backend_ << ":"
                             << target_.name << " has " << target_.registers;
@@ -177,17 +178,21 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   OpBuilder::InsertionGuard guard(b_);
   hasRole_ = true;
   b_.setInsertionPointToStart(branch.thenBlock());
-  vendor_.emitSetRegisters(b_, copyRegisters, atEntry);
+  if (divides) vendor_.emitSetRegisters(b_, copyRegisters, atEntry);
   LogicalResult lowered = success();
-  Value first = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(threads_));
-  guarded(first, [&] {
-    const Value thread = std::exchange(thread_, i32(0)); // the one that copies
-    lowered = lowerBlock(op.getCopy().front());
-    thread_ = thread;
-  });
+  auto byThread = [&](int64_t number, Region &part) {
+    Value isOne = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(number));
+    guarded(isOne, [&] {
+      const Value thread = std::exchange(thread_, i32(0)); // the only one of its part
+      if (succeeded(lowered)) lowered = lowerBlock(part.front());
+      thread_ = thread;
+    });
+  };
+  byThread(threads_, op.getCopy());
+  if (!op.getMultiply().empty()) byThread(threads_ + copyWarps * target_.warpSize, op.getMultiply());
   if (failed(lowered)) return failure();
   b_.setInsertionPointToStart(branch.elseBlock());
-  vendor_.emitSetRegisters(b_, mathRegisters, atEntry);
+  if (divides) vendor_.emitSetRegisters(b_, mathRegisters, atEntry);
   const bool takesTurns =
       op.getMath().walk([](tile::AwaitTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   const int64_t groups = threads_ / groupThreads();
@@ -197,6 +202,10 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   if (takesTurns) ofGroup(groups - 1, [&] { meetTurn(i32(0), /*waits=*/false); });
   if (failed(lowerBlock(op.getMath().front()))) return failure();
   if (takesTurns) ofGroup(0, [&] { meetTurn(i32(0), /*waits=*/true); });
+  if (allColumns_) { // all products have been awaited
+    lowerBarrier();
+    freeTensorMemory();
+  }
   // Other blocks arrive in this one's memory, and copy to it, until the threads of the cluster that compute
   // have ended their work. Those that copy may end before: the barrier does not count them then.
   if (resources_.cluster > 1) vendor_.emitClusterBarrier(b_);

@@ -74,7 +74,7 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     if (found.wasInterrupted()) return failure();
   }
   for (auto roles : kernel_.getBody().front().getOps<tile::RolesOp>())
-    copyWarps_ = int64_t(roles.getCopyWarps());
+    roleWarps_ = int64_t(roles.getCopyWarps() + roles.getMultiplyWarps());
   if (blockThreads() > target_.maxThreads)
     return kernel_.emitOpError() << "has a block of " << blockThreads() << " threads; " << backend_ << ":"
                                  << target_.name << " has at most " << target_.maxThreads;
@@ -129,14 +129,14 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     function.erase();
     return failure();
   }
-  freeTensorMemory();
+  if (!roleWarps_) freeTensorMemory();
   // No code follows the last barrier.
   if (auto last = b_.getInsertionPoint(); last != entry.begin())
     if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
   mlir::gpu::ReturnOp::create(b_);
   // With two blocks on a unit one multiplies while the other waits. A lane has half as many registers then.
   const bool isTwiceInShared = 2 * resources_.shared <= target_.maxShared;
-  if (products_ == 1 && mostSums_ <= tile::kSumsOfTwoBlocks && !copyWarps_ && threads_ <= 256 &&
+  if (products_ == 1 && mostSums_ <= tile::kSumsOfTwoBlocks && !roleWarps_ && threads_ <= 256 &&
       isTwiceInShared)
     function->setAttr(kResidentBlocks, b_.getI64IntegerAttr(2));
   return function;

@@ -38,8 +38,8 @@ public:
     int64_t cluster = 1;       // blocks of a cluster
   };
   const Resources &resources() const { return resources_; }
-  /// Of a thread block: those that compute, and those that start copies beside them.
-  int64_t blockThreads() const { return threads_ + copyWarps_ * target_.warpSize; }
+  /// Of a thread block: those that compute, and those that start copies and products beside them.
+  int64_t blockThreads() const { return threads_ + roleWarps_ * target_.warpSize; }
 
 private:
   // Lowering.cpp: the kernel's frame, effects that happen once, lanes.
@@ -252,8 +252,12 @@ private:
   void awaitCommits(int64_t pending);
   /// The word that a product arrives in, by its number (i32).
   Value commitWord(Value number);
-  /// Loads the sums and adds them to `before`, of which all elements are zero if `isZero`.
-  Vec<Value> loadTensorSums(tile::MmaOp, mlir::ValueRange before, bool isZero);
+  /// Loads the sums of a set (index; null: the only one) and adds them to `before`, of which all elements are
+  /// zero if `isZero`.
+  Vec<Value> loadTensorSums(tile::MmaOp, mlir::ValueRange before, bool isZero, Value set = {});
+  LogicalResult lowerTensorSums(Operation *) override;
+  /// The address of column 0 of a set of the product's sums.
+  Value tensorSet(Value set);
   /// Gives the results of the loop the sums of its products.
   void endTensorSums(mlir::scf::ForOp);
 
@@ -262,7 +266,7 @@ private:
   const int64_t threads_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
-  int64_t copyWarps_ = 0;    // that start copies, beside the threads that compute
+  int64_t roleWarps_ = 0;    // that start copies and products, beside the threads that compute
   bool hasRole_ = false;     // what is emitted is executed by the threads of one role
   bool hasCopies_ = false;   // the kernel has asynchronous copies
   bool readsShared_ = false; // an instruction reads its factors in shared memory
@@ -283,6 +287,8 @@ private:
   std::optional<StartedProduct> started_;
   llvm::DenseMap<mlir::Operation *, int64_t> tensorColumns_; // where each product's sums begin
   int64_t allColumns_ = 0;                                   // that are allocated
+  int64_t setColumns_ = 0;                                   // of a set of sums, if there are several
+  tile::MmaOp passedProduct_;                  // whose sums a part of the roles passes to another
   Value tensorMemory_, commits_;               // its address (i32); pointer to the number of commits
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   bool owesAfterTurn_ = false;                 // the same, after the turn has been passed

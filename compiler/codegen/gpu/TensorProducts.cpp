@@ -12,6 +12,17 @@ using namespace mlir;
 
 namespace tessera::gpu {
 
+/// What gives the sums of the product to the part that stores them, if a part of its own starts it.
+static tile::CommitProductsOp passOf(tile::MmaOp op) {
+  auto roles = op->getParentOfType<tile::RolesOp>();
+  scf::ForOp loop = tile::sumOfLoop(op);
+  if (!roles || !loop || !roles.getMultiply().isAncestor(op->getParentRegion())) return {};
+  const unsigned i = cast<BlockArgument>(op.getAcc()).getArgNumber() - loop.getNumInductionVars();
+  for (Operation *user : loop.getResult(i).getUsers())
+    if (auto pass = dyn_cast<tile::CommitProductsOp>(user)) return pass;
+  return {};
+}
+
 LogicalResult KernelLowering::planTensorMemory() {
   constexpr int64_t kFewest = 32; // of an allocation
   int64_t columns = 0;
@@ -19,7 +30,12 @@ LogicalResult KernelLowering::planTensorMemory() {
     if (!tile::hasTensorMemory(op)) return WalkResult::advance();
     auto type = tile::tileType(op.getResult());
     tensorColumns_[op] = columns;
-    columns += type.getDimSize(0) / op.getFragment()->getM() * type.getDimSize(1);
+    const int64_t own = type.getDimSize(0) / op.getFragment()->getM() * type.getDimSize(1);
+    columns += own;
+    if (tile::CommitProductsOp pass = passOf(op)) {
+      passedProduct_ = op, setColumns_ = own;
+      columns += own * (pass.getArrivals().getType().getShape()[0] - 1);
+    }
     if (columns <= layout::kTensorColumns) return WalkResult::advance();
     op.emitOpError() << "by " << op.getFragment()->getRow()->name << " needs column " << columns
                      << " of tensor memory with the products before it; a block has "
@@ -41,10 +57,12 @@ void KernelLowering::allocateTensorMemory() {
   Value place = address(exchange_, constant(exchangeBytes_ - 8), b_.getI8Type());
   guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, thread_, i32(target_.warpSize)),
           [&] { vendor_.emitTensorAlloc(b_, place, allColumns_); });
-  guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)),
-          [&] { vendor_.emitInitArrivals(b_, {commitWord(i32(0)), commitWord(i32(1))}, {1, 1}); });
+  if (!passedProduct_)
+    guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)),
+            [&] { vendor_.emitInitArrivals(b_, {commitWord(i32(0)), commitWord(i32(1))}, {1, 1}); });
   lowerBarrier();
   tensorMemory_ = load(b_.getI32Type(), place, 0);
+  if (passedProduct_) return;
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(b_.getInsertionBlock()); // so that LLVM keeps it in a register
   commits_ = LLVM::AllocaOp::create(b_, LLVM::LLVMPointerType::get(b_.getContext()), b_.getI32Type(), i32(1));
@@ -75,19 +93,25 @@ LogicalResult KernelLowering::lowerTensorProduct(tile::MmaOp op, const layout::F
                                          scalar(loop.getLowerBound()))
                        .getResult()
                  : arith::ConstantOp::create(b_, b_.getBoolAttr(false)).getResult();
-  Value number = LLVM::LoadOp::create(b_, b_.getI32Type(), commits_);
+  tile::CommitProductsOp pass = passOf(op);
+  Value number = pass ? Value() : LLVM::LoadOp::create(b_, b_.getI32Type(), commits_).getResult();
+  Value set = pass ? tensorSet(scalar(pass.getIndex())) : tensorMemory_;
   guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)), [&] {
     vendor_.emitTensorFence(b_, /*isAfterMeeting=*/true);
     for (int64_t i = 0; i < type.getDimSize(0); i += f.m)
       for (int64_t j = 0; j < type.getDimSize(1); j += f.n) {
         const int64_t column = tensorColumns_.at(op) + i / f.m * type.getDimSize(1) + j;
-        Value sums = arith::AddIOp::create(b_, tensorMemory_, i32(column));
+        Value sums = arith::AddIOp::create(b_, set, i32(column));
         for (int64_t k = 0; k < depth; k += f.k)
           vendor_.emitTensorProduct(b_, f, dtype, left.at(i, k), right.at(j, k), sums,
                                     k ? isLater : isLaterStep);
       }
-    vendor_.emitTensorCommit(b_, commitWord(number));
+    if (!pass) vendor_.emitTensorCommit(b_, commitWord(number));
   });
+  if (pass) { // the loop's variable is never read
+    Vec<Value> before = elementsOf(op.getAcc());
+    return endProduct(op, before, before), success();
+  }
   LLVM::StoreOp::create(b_, arith::AddIOp::create(b_, number, i32(1)), commits_);
   started_ = StartedProduct{op, {}, {}};
   if (!op.getInFlight()) return success();
@@ -117,7 +141,32 @@ void KernelLowering::awaitTensorProduct(tile::MmaOp op, int64_t pending) {
   endProduct(op, before, loadTensorSums(op, before, target::isZeroTile(op.getAcc())));
 }
 
-SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange before, bool isZero) {
+Value KernelLowering::tensorSet(Value set) {
+  Value number = arith::IndexCastUIOp::create(b_, b_.getI32Type(), set);
+  return arith::AddIOp::create(b_, tensorMemory_, arith::MulIOp::create(b_, number, i32(setColumns_)));
+}
+
+static bool isZeroInit(Value init) {
+  auto convert = init.getDefiningOp<tile::ConvertOp>();
+  return target::isZeroTile(convert ? convert.getInput() : init);
+}
+
+LogicalResult KernelLowering::lowerTensorSums(Operation *op) {
+  if (!passedProduct_) return notImplemented(op);
+  if (auto commit = dyn_cast<tile::CommitProductsOp>(op)) {
+    vendor_.emitTensorCommit(b_, arrivalsWord(commit.getArrivals(), scalar(commit.getIndex())));
+    return success();
+  }
+  auto take = cast<tile::TakeSumsOp>(op);
+  Vec<Value> before = elementsOf(take.getInit());
+  auto load = [&] {
+    return loadTensorSums(passedProduct_, before, isZeroInit(take.getInit()), scalar(take.getSet()));
+  };
+  bindElements(take.getResult(), choose(scalar(take.getAny()), load, [&] { return before; }));
+  return success();
+}
+
+SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange before, bool isZero, Value set) {
   constexpr int64_t kPiece = 8, kMost = 32; // columns that are loaded together, and of one load
   const layout::Fragment f = *op.getFragment()->getRow();
   const layout::TileLayout &sums = sumsOf(op);
@@ -130,7 +179,8 @@ SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange bef
   Value rows = arith::DivUIOp::create(b_, firstOfGroup(sums, f, warp, 0), i32(f.m));
   Value column =
       arith::AddIOp::create(b_, arith::MulIOp::create(b_, rows, i32(width)), firstOfGroup(sums, f, warp, 1));
-  Value first = arith::AddIOp::create(b_, arith::AddIOp::create(b_, tensorMemory_, lane), column);
+  Value memory = set ? tensorSet(set) : tensorMemory_;
+  Value first = arith::AddIOp::create(b_, arith::AddIOp::create(b_, memory, lane), column);
   // Rows and columns that pieces begin with, by columns of tensor memory.
   std::map<int64_t, std::array<int64_t, 2>> pieces;
   for (int64_t r = 0; r < sums.registers(); ++r) {
@@ -158,7 +208,7 @@ SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange bef
   }
   vendor_.emitTensorLoadWait(b_);
   vendor_.emitTensorFence(b_, /*isAfterMeeting=*/false);
-  lowerBarrier(); // the next product overwrites them
+  if (!set) lowerBarrier(); // the next product overwrites them
   for (auto [word, old] : llvm::zip(loaded, before)) {
     if (isa<FloatType>(old.getType())) {
       word = arith::BitcastOp::create(b_, old.getType(), word);
@@ -173,12 +223,11 @@ SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange bef
 /// A loop without steps has computed nothing.
 void KernelLowering::endTensorSums(scf::ForOp loop) {
   for (tile::MmaOp op : loop.getBody()->getOps<tile::MmaOp>()) {
-    if (!tile::hasTensorMemory(op) || tile::sumOfLoop(op) != loop) continue;
+    if (!tile::hasTensorMemory(op) || tile::sumOfLoop(op) != loop || passOf(op)) continue;
     const unsigned i = cast<BlockArgument>(op.getAcc()).getArgNumber() - loop.getNumInductionVars();
     Value init = loop.getInitArgs()[i];
     Vec<Value> before = elementsOf(init);
-    auto convert = init.getDefiningOp<tile::ConvertOp>();
-    const bool isZero = target::isZeroTile(convert ? convert.getInput() : init);
+    const bool isZero = isZeroInit(init);
     Value any = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, scalar(loop.getLowerBound()),
                                       scalar(loop.getUpperBound()));
     bindElements(loop.getResult(i),

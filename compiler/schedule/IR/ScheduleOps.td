@@ -146,21 +146,26 @@ def Schedule_BlockAttr : AttrDef<Schedule_Dialect, "Block"> {
 
     With `pingpong` after these the groups of four warps that compute take turns in a loop with several products, such as
     that of attention: while one multiplies, the others do the work between its products.
+
+    `#schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent>` is for products whose
+    sums are in tensor memory: a warp of its own starts them, and the others store their sums. With two sets of sums they
+    do so while the products of the block's next program run. Registers are not divided.
   }];
-  let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$mathWarps, "int64_t":$mathRegisters,
-                        "int64_t":$clusterRows, "int64_t":$clusterColumns, "bool":$pingpong, "bool":$persistent);
+  let parameters = (ins "int64_t":$copyWarps, "int64_t":$copyRegisters, "int64_t":$multiplyWarps, "int64_t":$mathWarps,
+                        "int64_t":$mathRegisters, "int64_t":$clusterRows, "int64_t":$clusterColumns, "int64_t":$sums,
+                        "bool":$pingpong, "bool":$persistent);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t warps() const { return getCopyWarps() + getMathWarps(); }
+    int64_t warps() const { return getCopyWarps() + getMultiplyWarps() + getMathWarps(); }
     /// Groups of warps that compute, which execute an instruction together.
     int64_t mathGroups() const { return getMathWarps() / 4; }
     /// Programs of a cluster; 1: there are none.
     int64_t programsOfCluster() const { return getClusterRows() * getClusterColumns(); }
     /// The same roles without clusters.
     BlockAttr withoutCluster() const {
-      return get(getContext(), getCopyWarps(), getCopyRegisters(), getMathWarps(), getMathRegisters(), 1, 1,
-                 getPingpong(), getPersistent());
+      return get(getContext(), getCopyWarps(), getCopyRegisters(), getMultiplyWarps(), getMathWarps(), getMathRegisters(), 1, 1,
+                 getSums(), getPingpong(), getPersistent());
     }
     /// Registers of a thread when the block starts, before roles give theirs back or get more.
     static int64_t registersAtEntry(int64_t copyWarps, int64_t copyRegisters, int64_t mathWarps, int64_t mathRegisters);

@@ -141,6 +141,31 @@ graph.func @f() attributes {schedule.block = "roles"} {
 
 // -----
 
+// expected-error @+1 {{sums = 2 is for sums in tensor memory; there is no role multiply}}
+#b = #schedule.block<roles = [copy: 4 warps, 40 registers, math: 4 warps, 232 registers], sums = 2, persistent>
+
+// -----
+
+// expected-error @+1 {{sums = 2 lets sums be stored while the block's next program multiplies; the grid is not persistent}}
+#b = #schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2>
+
+// -----
+
+// expected-error @+1 {{role math has 232 registers; beside a role multiply registers are not divided}}
+#b = #schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps, 232 registers], persistent>
+
+// -----
+
+// expected-error @+1 {{role math has 3 warps, which is no multiple of 4}}
+#b = #schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 3 warps], persistent>
+
+// -----
+
+// expected-error @+1 {{role copy has 0 registers, not a multiple of 8 from 24 to 256}}
+#b = #schedule.block<roles = [copy: 4 warps, math: 4 warps]>
+
+// -----
+
 // expected-error @+1 {{a cluster has 16 programs; at most 8 are possible}}
 #b = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 8 warps, 24 registers], cluster = [16, 1], persistent>
 

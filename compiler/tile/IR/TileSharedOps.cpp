@@ -88,10 +88,16 @@ LogicalResult ArriveOp::verify() {
 LogicalResult RolesOp::verify() {
   if (!isa_and_nonnull<ReturnOp>((*this)->getNextNode()))
     return emitOpError() << "is not the last operation of its kernel";
-  const WalkResult meets = getCopy().walk([](Operation *op) {
-    return isa<BarrierOp, WaitGroupOp, ArriveOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  if (meets.wasInterrupted()) return emitOpError() << "waits for other threads where one thread copies";
+  for (Region *region : {&getCopy(), &getMultiply()}) {
+    const WalkResult meets = region->walk([](Operation *op) {
+      return isa<BarrierOp, WaitGroupOp, ArriveOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (meets.wasInterrupted())
+      return emitOpError() << "waits for other threads where one thread copies or starts products";
+  }
+  if ((getMultiplyWarps() > 0) == getMultiply().empty())
+    return emitOpError() << "has " << getMultiplyWarps() << " warps that start products and "
+                         << (getMultiply().empty() ? "no part" : "a part") << " for them";
   return success();
 }
 /// Checks that the operation is in the part of tile.roles that computes.
@@ -99,6 +105,18 @@ static LogicalResult verifyTurn(Operation *op) {
   auto roles = op->getParentOfType<RolesOp>();
   if (roles && roles.getMath().isAncestor(op->getParentRegion())) return success();
   return op->emitOpError() << "is not in the part of tile.roles that computes";
+}
+LogicalResult CommitProductsOp::verify() {
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (!roles || !roles.getMultiply().isAncestor((*this)->getParentRegion()))
+    return emitOpError() << "is not in the part of tile.roles that starts products";
+  return verifyArrivals(*this, getArrivals());
+}
+LogicalResult TakeSumsOp::verify() {
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (!roles || roles.getMultiply().empty() || !roles.getMath().isAncestor((*this)->getParentRegion()))
+    return emitOpError() << "is not in the part of tile.roles that computes, beside one that starts products";
+  return success();
 }
 LogicalResult AwaitTurnOp::verify() { return verifyTurn(*this); }
 LogicalResult PassTurnOp::verify() { return verifyTurn(*this); }

@@ -119,13 +119,27 @@ def Tile_RolesOp : Tile_Op<"roles", [
     It ends the kernel. The kernel's `threads` compute; `copy` warps are there beside them, and one thread of them
     executes their part. The roles meet in words that count arrivals alone: barriers are those of the threads that
     compute.
+
+    ```mlir
+    tile.roles copy 1 warps 0 registers { ... } multiply 1 warps {
+      tile.await_bytes %unused[%s] ...
+      %r = scf.for ... { tile.await_bytes %full[%i] ...  tile.mma ...  tile.commit_products %free[%i] }
+      tile.commit_products %done[%s] passes %r
+    } math 0 registers {
+      tile.await_bytes %done[%s] ...  tile.take_sums[%s] ...  tile.arrive %unused[%s]  tile.store ...
+    }
+    ```
+    With sums in tensor memory one thread of the `multiply` warps starts the products. 0 registers: each thread keeps those
+    that it begins with.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$copy_warps,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$copy_registers,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$math_registers);
-  let regions = (region SizedRegion<1>:$copy, SizedRegion<1>:$math);
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$copy_registers,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$multiply_warps,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$math_registers);
+  let regions = (region SizedRegion<1>:$copy, AnyRegion:$multiply, SizedRegion<1>:$math);
   let assemblyFormat = [{
-    `copy` $copy_warps `warps` $copy_registers `registers` $copy `math` $math_registers `registers` $math attr-dict
+    `copy` $copy_warps `warps` $copy_registers `registers` $copy
+    (`multiply` $multiply_warps^ `warps` $multiply)? `math` $math_registers `registers` $math attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -152,6 +166,32 @@ def Tile_PassTurnOp : Tile_SyncOp<"pass_turn"> {
   let summary = "each group of four warps passes the turn to the next one";
   let description = [{ After `tile.await_turn`. Products that were started may still run. }];
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_CommitProductsOp : Tile_SyncOp<"commit_products"> {
+  let summary = "the products that were started so far arrive in a word when they are done";
+  let description = [{
+    In the part of `tile.roles` that starts products. One that `passes` the sums of a loop gives them to the part that
+    computes, in as many sets of tensor memory as there are words; the loop's products add to set `index`.
+  }];
+  let arguments = (ins Tile_BufferType:$arrivals, Index:$index, Optional<Tile_AnyTile>:$sums);
+  let assemblyFormat = [{
+    $arrivals `[` $index `]` (`passes` $sums^)? attr-dict `:` qualified(type($arrivals)) (`,` type($sums)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_TakeSumsOp : Tile_Op<"take_sums", [AllTypesMatch<["init", "result"]>, MemoryEffects<[
+    MemRead<Tile_SharedMemory>, MemWrite<Tile_SharedMemory>]>]> {
+  let summary = "loads the sums that were passed in a set of tensor memory, and adds them to `init`";
+  let description = [{
+    In the part of `tile.roles` that computes, after the word of `tile.commit_products` was awaited. Without `any` products
+    the result is `init`.
+  }];
+  let arguments = (ins Index:$set, I1:$any, Tile_AnyTile:$init);
+  let results = (outs Tile_AnyTile:$result);
+  let assemblyFormat = "`[` $set `]` `if` $any `from` $init attr-dict `:` type($init)";
   let hasVerifier = 1;
 }
 

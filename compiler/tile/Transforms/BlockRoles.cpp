@@ -22,7 +22,7 @@ static bool canBeRepeated(KernelOp kernel, Value v) {
   return llvm::all_of(op->getOperands(), [&](Value operand) { return canBeRepeated(kernel, operand); });
 }
 
-std::string CopyRole::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> needed) {
+std::string BlockParts::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> needed) {
   if (loop->getParentOp() != kernel) return "its loop is in a branch";
   for (Operation *op = loop->getPrevNode(); op; op = op->getPrevNode())
     if (op->walk([](Operation *inner) {
@@ -35,46 +35,57 @@ std::string CopyRole::whyNot(KernelOp kernel, scf::ForOp loop, ArrayRef<Value> n
              : "where its loop copies from depends on what the kernel computes";
 }
 
-CopyRole::CopyRole(KernelOp kernel, schedule::BlockAttr roles, OpBuilder at) : kernel_(kernel), b_(at) {
-  roles_ = RolesOp::create(at, at.getInsertionPoint()->getLoc(), roles.getCopyWarps(),
-                           roles.getCopyRegisters(), roles.getMathRegisters());
-  copy_ = begin(roles_.getCopy(), roles.getPersistent(), roles_.getLoc());
-  math_ = begin(roles_.getMath(), roles.getPersistent(), roles_.getLoc());
-  b_.setInsertionPointToEnd(copy_.body);
-}
-
-CopyRole::Part CopyRole::begin(Region &region, bool isPersistent, Location loc) {
+static void begin(BlockParts::Part &part, Region &region, bool isPersistent, unsigned places, Location loc) {
   Block &block = region.emplaceBlock();
   OpBuilder b = OpBuilder::atBlockEnd(&block);
   const Type index = b.getIndexType();
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  if (!isPersistent) return {&block, {}, {zero, zero}};
-  auto programs = BlockProgramsOp::create(b, loc, index, index, index);
-  auto loop = scf::ForOp::create(b, loc, programs.getFirst(), programs.getCount(), programs.getBlocks(),
-                                 ValueRange{zero, zero});
-  return {loop.getBody(), loop, llvm::to_vector_of<Value>(loop.getRegionIterArgs())};
+  part.start.assign(places, Value(arith::ConstantIndexOp::create(b, loc, 0)));
+  part.body = &block;
+  if (isPersistent) {
+    auto programs = BlockProgramsOp::create(b, loc, index, index, index);
+    part.programs = scf::ForOp::create(b, loc, programs.getFirst(), programs.getCount(), programs.getBlocks(),
+                                       part.start);
+    part.body = part.programs.getBody();
+    part.start = llvm::to_vector_of<Value>(part.programs.getRegionIterArgs());
+  }
+  part.b.setInsertionPointToEnd(part.body);
 }
 
-Value CopyRole::valueOf(Value v) {
+BlockParts::BlockParts(KernelOp kernel, schedule::BlockAttr roles, OpBuilder at)
+    : copy(kernel), multiply(kernel), math(kernel), kernel_(kernel) {
+  const Location loc = at.getInsertionPoint()->getLoc();
+  roles_ = RolesOp::create(at, loc, roles.getCopyWarps(), roles.getCopyRegisters(), roles.getMultiplyWarps(),
+                           roles.getMathRegisters());
+  begin(copy, roles_.getCopy(), roles.getPersistent(), 2, loc);
+  if (roles.getMultiplyWarps()) begin(multiply, roles_.getMultiply(), roles.getPersistent(), 4, loc);
+  begin(math, roles_.getMath(), roles.getPersistent(), 2, loc);
+}
+
+Value BlockParts::Part::valueOf(Value v) {
   Operation *op = v.getDefiningOp();
-  if (map_.contains(v) || !op || op->getBlock() != roles_->getBlock()) return map_.lookupOrDefault(v);
+  if (map.contains(v) || !op || op->getBlock() != &kernel.getBody().front()) return map.lookupOrDefault(v);
   for (Value operand : op->getOperands())
     (void)valueOf(operand);
-  b_.clone(*op, map_);
-  return map_.lookup(v);
+  b.clone(*op, map);
+  return map.lookup(v);
 }
 
-void CopyRole::finish(ArrayRef<Operation *> shared, ValueRange copyEnd, ValueRange mathEnd) {
+void BlockParts::finish(ArrayRef<Operation *> shared, ValueRange copyEnd, ValueRange multiplyEnd,
+                        ValueRange mathEnd) {
   for (Operation &op : llvm::make_early_inc_range(kernel_.getBody().front().without_terminator()))
-    if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(math_.body, math_.body->end());
-  if (!math_.programs) return;
-  OpBuilder atEnd = OpBuilder::atBlockEnd(math_.body);
-  if (!math_.body->getOps<AllocSharedOp>().empty()) // the next program writes what this one has read
+    if (&op != roles_ && !llvm::is_contained(shared, &op)) op.moveBefore(math.body, math.body->end());
+  if (!math.programs) return;
+  OpBuilder atEnd = OpBuilder::atBlockEnd(math.body);
+  if (!math.body->getOps<AllocSharedOp>().empty()) // the next program writes what this one has read
     BarrierOp::create(atEnd, roles_.getLoc());
-  scf::YieldOp::create(atEnd, roles_.getLoc(), mathEnd);
-  scf::YieldOp::create(b_, roles_.getLoc(), copyEnd);
-  for (scf::ForOp programs : {copy_.programs, math_.programs})
-    programs.walk([&](ProgramIdOp id) { id.getProgramMutable().assign(programs.getInductionVar()); });
+  for (auto [part, end] :
+       {std::pair(&copy, copyEnd), std::pair(&multiply, multiplyEnd), std::pair(&math, mathEnd)}) {
+    if (!part->programs) continue;
+    OpBuilder b = OpBuilder::atBlockEnd(part->body);
+    scf::YieldOp::create(b, roles_.getLoc(), end);
+    part->programs.walk(
+        [&](ProgramIdOp id) { id.getProgramMutable().assign(part->programs.getInductionVar()); });
+  }
 }
 
 schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers,
@@ -87,8 +98,8 @@ schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t 
   const int64_t left = registers / kWarpLanes - kCopyWarps * copyRegisters;
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
   if (each < copyRegisters) return {};
-  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, mathWarps, each,
-                                        /*clusterRows=*/1, /*clusterColumns=*/1,
+  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, /*multiplyWarps=*/0, mathWarps,
+                                        each, /*clusterRows=*/1, /*clusterColumns=*/1, /*sums=*/1,
                                         /*pingpong=*/false, isPersistent);
   return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }

@@ -11,41 +11,41 @@ namespace tessera::tile {
 
 inline constexpr int64_t kWarpLanes = 32; // where warps may have roles
 
-/// The part of a kernel that warps of their own execute to copy ahead of a loop. What their copies start
-/// from is computed in both parts.
-class CopyRole {
+/// The parts of a kernel that the warps of a block execute beside each other. What copies, and products that
+/// warps of their own start, start from is computed in each part.
+class BlockParts {
 public:
-  /// Returns why a loop cannot have such warps, which need these values, or an empty text.
+  /// Returns why warps cannot execute what is ahead of a loop, which needs these values, or an empty text.
   static std::string whyNot(KernelOp kernel, mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Value> needed);
 
   /// Begins the roles at `at`, in the body of the kernel.
-  CopyRole(KernelOp kernel, schedule::BlockAttr roles, mlir::OpBuilder at);
+  BlockParts(KernelOp kernel, schedule::BlockAttr roles, mlir::OpBuilder at);
 
-  /// At the end of the part that copies.
-  mlir::OpBuilder &builder() { return b_; }
-  /// The value there, of one that is defined in the kernel's body.
-  mlir::Value valueOf(mlir::Value);
-  /// The buffer of the ring that a program begins with and its phase, in the part that copies and in the one
-  /// that computes: those after the block's program before, if the grid is persistent.
-  llvm::ArrayRef<mlir::Value> copyStart() const { return copy_.start; }
-  llvm::ArrayRef<mlir::Value> mathStart() const { return math_.start; }
-  /// Moves the rest of the kernel but `shared`, which both parts use, into the part that computes. A program
+  struct Part {
+    explicit Part(KernelOp kernel) : kernel(kernel), b(kernel.getContext()) {}
+    /// The value in this part, of one that is defined in the kernel's body.
+    mlir::Value valueOf(mlir::Value);
+
+    KernelOp kernel;
+    mlir::Block *body = nullptr;
+    mlir::scf::ForOp programs = {}; // null: the block runs one
+    /// The buffer of the ring that a program begins with and its phase: those after the block's program
+    /// before, if the grid is persistent. Of products with sums in tensor memory the set of sums and its
+    /// phase, after the others where products are started, alone where sums are stored.
+    llvm::SmallVector<mlir::Value> start;
+    mlir::OpBuilder b; // at the end of the part
+    mlir::IRMapping map;
+  };
+  Part copy, multiply, math; // the second one has no body if there is none
+
+  /// Moves the rest of the kernel but `shared`, which all parts use, into the part that computes. A program
   /// ends with these buffers and phases.
-  void finish(llvm::ArrayRef<mlir::Operation *> shared, mlir::ValueRange copyEnd, mlir::ValueRange mathEnd);
+  void finish(llvm::ArrayRef<mlir::Operation *> shared, mlir::ValueRange copyEnd,
+              mlir::ValueRange multiplyEnd, mlir::ValueRange mathEnd);
 
 private:
-  struct Part {
-    mlir::Block *body;
-    mlir::scf::ForOp programs; // null: the block runs one
-    llvm::SmallVector<mlir::Value> start;
-  };
-  static Part begin(mlir::Region &, bool isPersistent, mlir::Location);
-
   KernelOp kernel_;
   RolesOp roles_;
-  Part copy_, math_;
-  mlir::OpBuilder b_;
-  mlir::IRMapping map_;
 };
 
 /// Returns the roles for a kernel with as many warps that compute and sums of each thread, on a unit with so

@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -112,139 +111,6 @@ bool Pipelining::onlyAddsToSums() {
   return static_cast<bool>(product);
 }
 
-std::string Pipelining::whyNotRoles() {
-  auto holdsSums = [](MmaOp mma) {
-    return mma.getFragment() && cast<RankedTensorType>(mma.getResult().getType()).getEncoding();
-  };
-  auto products = loop_.getBody()->getOps<MmaOp>();
-  if (products.empty() || !llvm::all_of(products, holdsSums))
-    return "its loop has a product without sums in registers";
-  SmallVector<Value> needed = {loop_.getLowerBound(), loop_.getUpperBound()};
-  for (Operation *op : indices_)
-    llvm::append_range(needed, op->getOperands());
-  for (const StepCopy &copy : copies_)
-    llvm::append_range(needed, copy.starts);
-  return CopyRole::whyNot(kernel_, loop_, needed);
-}
-
-/// Could the value differ between programs whose positions differ along this axis of the grid?
-bool Pipelining::dependsOnAxis(Value value, int64_t axis) {
-  llvm::SetVector<Value> values;
-  values.insert(value);
-  for (size_t i = 0; i < values.size(); ++i) {
-    Operation *op = values[i].getDefiningOp();
-    if (values[i] == loop_.getInductionVar()) {
-      values.insert(loop_.getLowerBound());
-    } else if (!op) {
-      if (!isa<KernelOp>(cast<BlockArgument>(values[i]).getOwner()->getParentOp())) return true;
-    } else if (auto id = dyn_cast<ProgramIdOp>(op)) {
-      if (int64_t(id.getAxis()) == axis) return true;
-    } else {
-      if (op->getNumRegions()) return true;
-      values.insert(op->operand_begin(), op->operand_end());
-    }
-  }
-  return false;
-}
-
-std::string Pipelining::whyNotCluster(schedule::BlockAttr roles) {
-  constexpr int64_t kRows = 8; // after which a swizzle repeats
-  const int64_t programs = roles.programsOfCluster(), axes = int64_t(kernel_.getGrid().size());
-  if (axes < 2)
-    return llvm::formatv("a cluster has rows and columns of programs; the grid needs two axes and has {0}",
-                         axes);
-  const int64_t axis = axes - (roles.getClusterRows() > 1 ? 2 : 1);
-  const auto count = cast<IndexExprAttr>(kernel_.getGrid()[axis]).getExpr().asConstant();
-  if (count && *count % programs)
-    return llvm::formatv("the grid has {0} programs along axis {1}, which is no multiple of a cluster's {2}",
-                         *count, axis, programs);
-  if (dependsOnAxis(loop_.getLowerBound(), axis) || dependsOnAxis(loop_.getUpperBound(), axis))
-    return "the programs of a cluster may have different numbers of steps";
-  bool sharesAny = false;
-  for (StepCopy &copy : copies_) {
-    copy.isShared = llvm::none_of(copy.starts, [&](Value start) { return dependsOnAxis(start, axis); });
-    sharesAny |= copy.isShared;
-    if (const int64_t rows = copy.buffer.getShape().front(); copy.isShared && rows % (programs * kRows))
-      return llvm::formatv(
-          "{0} rows of {1} that a cluster shares do not divide into {2} parts of a multiple of {3}", rows,
-          copy.buffer, programs, kRows);
-  }
-  return sharesAny ? "" : "the programs of a cluster copy no tile in common";
-}
-
-std::string Pipelining::whyNotPersistent() {
-  bool asks = false, multipliesOutside = false;
-  kernel_.walk([&](Operation *op) {
-    asks |= isa<GroupInfoOp>(op);
-    multipliesOutside |= isa<MmaOp>(op) && !loop_->isAncestor(op);
-  });
-  if (asks)
-    return "the kernel asks for its group, which is a block; a persistent block runs several programs";
-  return multipliesOutside
-             ? "the kernel has products outside of the loop whose copies have warps of their own"
-             : "";
-}
-
-std::pair<MmaOp, MmaOp> Pipelining::productsOfTurn() {
-  llvm::SmallPtrSet<Operation *, 32> computed; // from sums of the step's products
-  MmaOp before;
-  for (Operation &op : loop_.getBody()->without_terminator()) {
-    auto product = dyn_cast<MmaOp>(op);
-    auto isComputed = [&](Value v) { return computed.contains(v.getDefiningOp()); };
-    const bool uses = product ? isComputed(product.getA()) || isComputed(product.getB())
-                              : op.walk([&](Operation *inner) {
-                                    return llvm::any_of(inner->getOperands(), isComputed)
-                                               ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-                                  }).wasInterrupted();
-    if (product && uses) return {before, product};
-    if (product || uses) computed.insert(&op);
-    if (product) before = product;
-  }
-  return {};
-}
-
-std::string Pipelining::whyNotPingpong() {
-  const auto [first, second] = productsOfTurn();
-  if (!second)
-    return "with pingpong warps take turns between two products of a step, of which one uses what was "
-           "computed from the sums of the other; the loop has none";
-  for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
-    if (const layout::WarpGrid grid = product.getFragment()->getWarpGrid(); grid.n > 1)
-      return llvm::formatv("with pingpong each group of warps has its own rows; the warps of a product are "
-                           "[{0}, {1}], so that groups share rows and meet",
-                           grid.m, grid.n);
-  // In its turn a group must not wait for the others.
-  auto mayMeet = [](Operation &op) {
-    auto isStored = [](Value v) { return isTile(v) && inMemory(v); };
-    auto convert = dyn_cast<ConvertOp>(op);
-    return !isa<MmaOp>(op) &&
-           (op.getNumRegions() || isa<ReduceOp, BarrierOp>(op) ||
-            (convert && !isInRegisters(convert.getResult())) || llvm::any_of(op.getOperands(), isStored) ||
-            llvm::any_of(op.getResults(), isStored));
-  };
-  bool isTurn = true;
-  for (Operation &op : loop_.getBody()->without_terminator()) {
-    if (&op == second) isTurn = true;
-    const bool isCopy =
-        isa<BarrierOp>(op) ||
-        llvm::is_contained(llvm::map_range(copies_, [](StepCopy &copy) { return copy.op; }), &op);
-    if (isTurn && !isCopy && mayMeet(op))
-      return llvm::formatv("with pingpong a group multiplies without the others; {0} between the last "
-                           "product of a step and the first one of the next may wait for them",
-                           op.getName());
-    if (&op == first) isTurn = false;
-  }
-  return "";
-}
-
-int64_t Pipelining::sumsOfLane() {
-  int64_t sums = 0;
-  for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
-    sums += cast<LayoutAttr>(tileType(product.getResult()).getEncoding()).getValue().registers();
-  return sums;
-}
-
 /// Emits the copies of a step for what `map` has for the loop's values.
 void Pipelining::emitCopies(OpBuilder &b, IRMapping map, Value slot) {
   for (Operation *op : indices_)
@@ -292,33 +158,6 @@ std::pair<Value, Value> Pipelining::advance(OpBuilder &b, Value slot, Value phas
   return {first, arith::SelectOp::create(b, loc, isLast, other, phase)};
 }
 
-ValueRange Pipelining::emitCopyRole(CopyRole &role, int64_t stages) {
-  OpBuilder &b = role.builder();
-  Location loc = loop_.getLoc();
-  IRMapping map;
-  auto bring = [&](Value v) {
-    if (loop_.isDefinedOutsideOfLoop(v)) map.map(v, role.valueOf(v));
-  };
-  for (Operation *op : indices_)
-    llvm::for_each(op->getOperands(), bring);
-  for (const StepCopy &copy : copies_)
-    llvm::for_each(copy.starts, bring);
-  Value lower = role.valueOf(loop_.getLowerBound()), upper = role.valueOf(loop_.getUpperBound()),
-        step = role.valueOf(loop_.getStep());
-  auto loop = scf::ForOp::create(b, loc, lower, upper, step, role.copyStart());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value slot = loop.getRegionIterArg(0), phase = loop.getRegionIterArg(1);
-  // The phase before the first one counts as ended: all buffers are free.
-  Value before = arith::SubIOp::create(b, loc, arith::ConstantIndexOp::create(b, loc, 1), phase);
-  AwaitBytesOp::create(b, loc, free_, slot, before);
-  map.map(loop_.getInductionVar(), loop.getInductionVar());
-  emitCopies(b, map, slot);
-  const auto [next, nextPhase] = advance(b, slot, phase, stages);
-  scf::YieldOp::create(b, loc, ValueRange{next, nextPhase});
-  return loop.getResults();
-}
-
 /// Does the kernel start copies before the loop, also under a condition or in another loop?
 bool Pipelining::copiesBefore() {
   bool copies = false;
@@ -329,16 +168,7 @@ bool Pipelining::copiesBefore() {
   return copies;
 }
 
-void Pipelining::apply(int64_t stages) {
-  OpBuilder b(loop_);
-  Location loc = loop_.getLoc();
-  llvm::DenseMap<int64_t, Value> constants;
-  auto index = [&](int64_t i) -> Value {
-    Value &known = constants[i];
-    OpBuilder atStart = OpBuilder::atBlockBegin(loop_->getBlock());
-    if (!known) known = arith::ConstantIndexOp::create(atStart, loc, i);
-    return known;
-  };
+void Pipelining::allocateRings(OpBuilder &b, int64_t stages) {
   for (StepCopy &copy : copies_) {
     SmallVector<int64_t> shape = {stages};
     llvm::append_range(shape, copy.buffer.getShape());
@@ -348,20 +178,38 @@ void Pipelining::apply(int64_t stages) {
                                            usesBoxes_ ? std::max(copy.align(), kRingAlign) : copy.align(),
                                            IntegerAttr()));
   }
-  std::optional<CopyRole> copyRole;
+}
+
+Value Pipelining::allocateWords(OpBuilder &b, int64_t count) {
+  auto type = BufferType::get(b.getContext(), {count}, b.getI64Type(), Swizzle::None);
+  return AllocSharedOp::create(b, loop_.getLoc(), type, kArrivalsWord, IntegerAttr());
+}
+
+void Pipelining::apply(int64_t stages) {
+  if (roles_ && roles_.getMultiplyWarps()) return applyTensorRoles(stages);
+  OpBuilder b(loop_);
+  Location loc = loop_.getLoc();
+  llvm::DenseMap<int64_t, Value> constants;
+  auto index = [&](int64_t i) -> Value {
+    Value &known = constants[i];
+    OpBuilder atStart = OpBuilder::atBlockBegin(loop_->getBlock());
+    if (!known) known = arith::ConstantIndexOp::create(atStart, loc, i);
+    return known;
+  };
+  allocateRings(b, stages);
+  std::optional<BlockParts> parts;
   ValueRange copyEnd;
   SmallVector<Operation *> shared = llvm::map_to_vector(rings_, [](Value v) { return v.getDefiningOp(); });
   if (usesBoxes_) {
-    auto type = BufferType::get(b.getContext(), {stages}, b.getI64Type(), Swizzle::None);
-    auto words = [&] { return AllocSharedOp::create(b, loc, type, kArrivalsWord, IntegerAttr()); };
-    SmallVector<Value> all = {arrivals_ = words()};
+    SmallVector<Value> all = {arrivals_ = allocateWords(b, stages)};
     SmallVector<int64_t> counts = {1};
     if (roles_)
-      all.push_back(free_ = words()), counts.push_back(roles_.getMathWarps() * roles_.programsOfCluster());
+      all.push_back(free_ = allocateWords(b, stages)),
+          counts.push_back(roles_.getMathWarps() * roles_.programsOfCluster());
     shared.append({InitArrivalsOp::create(b, loc, all, counts), arrivals_.getDefiningOp()});
     if (roles_) {
       shared.push_back(free_.getDefiningOp());
-      copyEnd = emitCopyRole(copyRole.emplace(kernel_, roles_, b), stages);
+      copyEnd = emitCopyRole(parts.emplace(kernel_, roles_, b).copy, stages);
     }
   }
   Value lower = loop_.getLowerBound(), upper = loop_.getUpperBound();
@@ -380,8 +228,8 @@ void Pipelining::apply(int64_t stages) {
 
   const bool staysInFlight = usesBoxes_ && onlyAddsToSums();
   SmallVector<Value> inits(loop_.getInitArgs());
-  if (copyRole)
-    llvm::append_range(inits, copyRole->mathStart());
+  if (parts)
+    llvm::append_range(inits, parts->math.start);
   else
     inits.append(usesBoxes_ ? 2 : 1, index(0));
   // The barriers of the body, which would have completed other copies, are erased, or come after the product.
@@ -475,7 +323,7 @@ void Pipelining::apply(int64_t stages) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
     if ((isExplicit && isa<BarrierOp>(op) && &op != barrier) || isOpTriviallyDead(&op)) op.erase();
   loop_->erase();
-  if (copyRole) copyRole->finish(shared, copyEnd, mathEnd);
+  if (parts) parts->finish(shared, copyEnd, {}, mathEnd);
 }
 
 } // namespace tessera::tile

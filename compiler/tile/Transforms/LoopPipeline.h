@@ -44,6 +44,11 @@ public:
   /// Returns why programs of such clusters cannot share copies, or an empty text. Finds those that they
   /// share.
   std::string whyNotCluster(schedule::BlockAttr roles);
+  /// Are the sums of all products of the loop in tensor memory?
+  bool sumsInTensorMemory();
+  /// Returns why warps of their own cannot start its products, of a kernel that so many warps compute, or an
+  /// empty text.
+  std::string whyNotTensorRoles(schedule::BlockAttr roles, int64_t warps);
   /// Returns why groups of warps cannot take turns in the loop's steps, or an empty text.
   std::string whyNotPingpong();
   void useRoles(schedule::BlockAttr roles) { roles_ = roles; }
@@ -86,7 +91,14 @@ private:
   void emitCopies(mlir::OpBuilder &b, mlir::IRMapping map, mlir::Value slot);
   void emitCopiesIf(mlir::OpBuilder &b, mlir::Value inRange, mlir::Value variable, mlir::Value slot);
   /// Returns the buffer and the phase that the copies end with.
-  mlir::ValueRange emitCopyRole(CopyRole &, int64_t stages);
+  mlir::ValueRange emitCopyRole(BlockParts::Part &, int64_t stages);
+  llvm::SmallVector<mlir::Value> emitMultiplyRole(BlockParts::Part &, int64_t stages, mlir::Value done,
+                                                  mlir::Value unused);
+  /// The same as apply() for products with sums in tensor memory that warps of their own start.
+  void applyTensorRoles(int64_t stages);
+  void allocateRings(mlir::OpBuilder &b, int64_t stages);
+  /// Words that count arrivals.
+  mlir::Value allocateWords(mlir::OpBuilder &b, int64_t count);
   std::pair<mlir::Value, mlir::Value> advance(mlir::OpBuilder &b, mlir::Value slot, mlir::Value phase,
                                               int64_t stages);
 

@@ -220,7 +220,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     so that a unit has one block. By default the grid is persistent then (`tile.block_programs`), so that the copies of a
     program start before the one before it has ended. Where `schedule.block` asks for clusters, the variant `cluster` runs if
     they divide the grid: what their programs have in common is copied once. With `pingpong` groups of warps take turns between
-    two products of a step.
+    two products of a step. Where sums are in tensor memory, `schedule.block` may give warps of their own to the products,
+    too, and several sets of sums.
   }];
   let options = [
     Option<"backend", "backend", "std::string", "\"\"", "backend that fallbacks are reported for">,

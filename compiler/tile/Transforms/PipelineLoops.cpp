@@ -48,8 +48,15 @@
 //         scf.for ... { await %full[%i]; tile.mma; tile.pass_turn; ...; tile.await_turn; tile.mma;
 //         tile.arrive %free[%i] } tile.pass_turn
 //
-// If their grid is persistent, both parts are in a loop over the block's programs, which carries %i and
-// %phase: the copies of a program start while the one before it is stored.
+// Products whose sums are in tensor memory are started by a warp of its own, and the others store the sums.
+// With two sets of sums they do so while the products of the next program run:
+//
+//   multiply: await %unused[%s]; scf.for ... { await %full[%i]; tile.mma; tile.commit_products %free[%i] }
+//             tile.commit_products %done[%s]
+//   math: await %done[%s]; tile.take_sums[%s]; tile.arrive %unused[%s]; ...
+//
+// If their grid is persistent, all parts are in a loop over the block's programs, which carries %i, %s
+// and phases: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelVariants.h"
@@ -132,6 +139,10 @@ private:
     NamedAttrList decisions(kernel.getDecisionsAttr());
     if (!loops.empty()) decisions.set("stages", b.getI64IntegerAttr(deepest));
     if (roles_) decisions.set("copy_warps", b.getI64IntegerAttr(roles_.getCopyWarps()));
+    if (roles_ && roles_.getMultiplyWarps()) {
+      decisions.set("multiply_warps", b.getI64IntegerAttr(roles_.getMultiplyWarps()));
+      decisions.set("sets_of_sums", b.getI64IntegerAttr(roles_.getSums()));
+    }
     if (roles_ && roles_.getPingpong())
       decisions.set("pingpong_groups", b.getI64IntegerAttr(roles_.mathGroups()));
     if (const int64_t programs = kernel.programsOfCluster(); programs > 1)
@@ -179,12 +190,16 @@ private:
 
   /// Chooses the roles of the warps that execute the loop, whose copies are boxes.
   LogicalResult chooseRoles(KernelOp kernel, Pipelining &pipelining) {
-    whyNoRoles_ = registers ? pipelining.whyNotRoles() : target + " has no roles of warps";
+    const bool inTensorMemory = pipelining.sumsInTensorMemory();
+    whyNoRoles_ = registers || inTensorMemory ? pipelining.whyNotRoles() : target + " has no roles of warps";
     if (!whyNoRoles_.empty()) return success();
     const int64_t warps = int64_t(kernel.getThreads().value_or(threads)) / kWarpLanes;
     if (demandedRoles_) {
       roles_ = demandedRoles_;
-      std::string why = whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
+      std::string why = inTensorMemory ? pipelining.whyNotTensorRoles(roles_, warps)
+                        : roles_.getMultiplyWarps()
+                            ? "role multiply is for products with sums in tensor memory"
+                            : whyNotOnUnit(roles_, warps, pipelining.sumsOfLane(), registers);
       if (why.empty() && roles_.getPersistent()) why = pipelining.whyNotPersistent();
       if (why.empty() && roles_.getPingpong()) why = pipelining.whyNotPingpong();
       if (why.empty() && roles_.programsOfCluster() > 1) {
@@ -192,7 +207,7 @@ private:
         kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});
       }
       if (!why.empty()) return refuseRoles(kernel, why);
-    } else if (pipelining.onlyAddsToSums() &&
+    } else if (!inTensorMemory && pipelining.onlyAddsToSums() &&
                pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
       roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
                           pipelining.whyNotPersistent().empty());
