@@ -18,8 +18,8 @@ TESSERA_KERNELS(kKernels, TESSERA_TEXT(TESSERA_DTYPE) "." TESSERA_TEXT(TESSERA_A
 
 } // namespace
 
-extern "C" [[gnu::visibility("default")]] void body(const Problem *, int64_t, int64_t, uint8_t *) __asm__(
-    "tsr.p." TESSERA_TEXT(TESSERA_DTYPE) "." TESSERA_TEXT(TESSERA_A) TESSERA_TEXT(TESSERA_B));
+extern "C" [[gnu::visibility("default")]] void body(const Problem *, int64_t, int64_t,
+                                                    uint8_t *) __asm__(TESSERA_SYMBOL(TESSERA_DTYPE));
 
 extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scratch) {
   if (begin >= end) return; // extents may be 0

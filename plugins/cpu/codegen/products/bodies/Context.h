@@ -41,7 +41,29 @@ public:
   /// Splits a range of programs into runs, and calls each(run) with the operands of its batch index. A body
   /// has many such calls, which share one loop: a copy in each would be a tenth of the body.
   template <class Each> void forRuns(int64_t begin, int64_t end, Each each) {
-    splitIntoRuns(begin, end, [](void *each, const Run &run) { (*static_cast<Each *>(each))(run); }, &each);
+    splitIntoRuns(begin, end, caller<Each>(), &each);
+  }
+
+  /// The same with each(run) as a function and its argument, by which two objects share the loop.
+  using Call = void (*)(void *each, const Run &run);
+  template <class Each> static Call caller() {
+    return [](void *each, const Run &run) { (*static_cast<Each *>(each))(run); };
+  }
+  [[gnu::noinline]] void splitIntoRuns(int64_t begin, int64_t end, Call call, void *each) {
+    const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
+    if (rowBlocks * columnBlocks == 1)
+      return forProducts(begin, end, [&](const Run &run) { call(each, run); });
+    while (begin < end) {
+      const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
+      Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
+      const int64_t whole =
+          rowBlock == 0 ? least((end - begin) / rowBlocks, columnBlocks - run.columnBlock) : 0;
+      run.rowBlocks = whole > 0 ? rowBlocks : least(end - begin, rowBlocks - rowBlock);
+      run.columnBlocks = most(1, whole);
+      enter(run.batch);
+      call(each, run);
+      begin += run.rowBlocks * run.columnBlocks;
+    }
   }
 
   /// The same for products so tiny that a call for each would take a tenth of the time.
@@ -109,24 +131,6 @@ public:
   T *panel, *rowsOfA, *results; // in scratch
 
 private:
-  using Call = void (*)(void *each, const Run &run);
-  [[gnu::noinline]] void splitIntoRuns(int64_t begin, int64_t end, Call call, void *each) {
-    const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
-    if (rowBlocks * columnBlocks == 1)
-      return forProducts(begin, end, [&](const Run &run) { call(each, run); });
-    while (begin < end) {
-      const int64_t rowBlock = begin % rowBlocks, column = begin / rowBlocks;
-      Run run{column / columnBlocks, column % columnBlocks, rowBlock, 0, 1};
-      const int64_t whole =
-          rowBlock == 0 ? least((end - begin) / rowBlocks, columnBlocks - run.columnBlock) : 0;
-      run.rowBlocks = whole > 0 ? rowBlocks : least(end - begin, rowBlocks - rowBlock);
-      run.columnBlocks = most(1, whole);
-      enter(run.batch);
-      call(each, run);
-      begin += run.rowBlocks * run.columnBlocks;
-    }
-  }
-
   /// Called at two places, once per run or less often.
   [[gnu::noinline]] void enter(int64_t batch) {
     batch_ = batch;

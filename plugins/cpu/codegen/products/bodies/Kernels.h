@@ -5,6 +5,8 @@
 
 #define TESSERA_TEXT_(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT_(x)
+/// The symbol of a body of the operands' layouts.
+#define TESSERA_SYMBOL(DTYPE) "tsr.p." TESSERA_TEXT(DTYPE) "." TESSERA_TEXT(TESSERA_A) TESSERA_TEXT(TESSERA_B)
 #define TESSERA_KERNEL(TABLE, FAMILY, ROWS, VECTORS)                                                         \
   extern "C" [[gnu::visibility("hidden")]] void TABLE##ROWS##x##VECTORS(                                     \
       int64_t, const T *, int64_t, const T *, int64_t, T *, int64_t, int64_t,                                \
