@@ -1,5 +1,6 @@
 #include "core/objects/LoadBundle.h"
 #include "core/log/LastError.h"
+#include "core/log/Log.h"
 #include "core/metadata/KernelMetadata.h"
 #include "core/service/CompilerLoader.h"
 #include "core/support/HostCpu.h"
@@ -37,9 +38,7 @@ std::string obstacle(const BundleImage &image, const ContextObject &context) {
     const std::vector<std::string> targets = imageTargets(context);
     return std::ranges::count(targets, image.target) ? "" : "the device is " + context.device->info().arch;
   }
-  if (std::string_view missing = firstMissing(image.features); !missing.empty())
-    return "this processor has no " + std::string(missing);
-  return "";
+  return obstacleTo(image.features);
 }
 
 /// Ranks the images that can run: the larger value is better.
@@ -58,6 +57,14 @@ const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
     if (obstacle(image, context).empty() && (!best || rank(image, context) > rank(*best, context)))
       best = &image;
   return best;
+}
+
+/// Reports images that the processor could run if the system had not refused the state that they need.
+void noteRefusedState(const Bundle &bundle, const ContextObject &context) {
+  if (!isCpu(context)) return;
+  for (const BundleImage &image : bundle.images)
+    if (std::string why = refusalOf(image.features); !why.empty())
+      logOnce(TSR_LOG_WARNING, "W_CPU_STATE", "code for " + image.target + " is not used: " + why);
 }
 
 /// The metadata document with one more fallback; as it is, if it cannot be read (makeKernel reports that).
@@ -98,6 +105,7 @@ tsr_status_t open(const BundleImage &image, const ContextObject &context, const 
 
 tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const std::string &name,
                       std::vector<CompiledKernel> &out, bool &found) {
+  noteRefusedState(bundle, context);
   const BundleImage *best = choose(bundle, context);
   found = best != nullptr;
   if (!best) return TSR_SUCCESS;

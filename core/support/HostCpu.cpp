@@ -3,8 +3,23 @@
 #include <cpuid.h>
 #include <cstring>
 #endif
+#include <cerrno>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace tessera {
+
+TileRegisters examineTiles(uint32_t edx, uint64_t xcr0, int (*request)()) {
+  constexpr uint32_t kBf16 = 1u << 22, kTile = 1u << 24, kInt8 = 1u << 25;
+  constexpr uint64_t kState = uint64_t{3} << 17; // configuration and data, which the system saves
+  TileRegisters out;
+  if (!(edx & kTile) || (xcr0 & kState) != kState) return out;
+  out.refusal = request();
+  out.hasTiles = out.refusal == 0;
+  out.multipliesBytes = out.hasTiles && (edx & kInt8);
+  out.multipliesBf16 = out.hasTiles && (edx & kBf16);
+  return out;
+}
 
 #if defined(__x86_64__)
 
@@ -56,7 +71,32 @@ std::string hostCpuModel() {
 }
 
 namespace {
+/// Asks Linux for the state of tile registers, for all threads of the process.
+int requestTiles() {
+  constexpr long kRequestPermission = 0x1023, kTileData = 18; // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 ? 0 : errno;
+}
+
+uint64_t readXcr0() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+  __asm__("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+  return uint64_t{d} << 32 | a;
+}
+
+const TileRegisters &hostTiles() {
+  static const TileRegisters tiles = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) d = 0;
+    return examineTiles(d, readXcr0(), requestTiles);
+  }();
+  return tiles;
+}
+
 bool supports(std::string_view feature) {
+  if (feature == "amx-tile") return hostTiles().hasTiles;
+  if (feature == "amx-int8") return hostTiles().multipliesBytes;
+  if (feature == "amx-bf16") return hostTiles().multipliesBf16;
 #define TESSERA_CPU_FEATURE(NAME)                                                                            \
   if (feature == NAME) return __builtin_cpu_supports(NAME);
 #include "sdk/schema/cpu_features.def"
@@ -72,6 +112,19 @@ std::string_view firstMissing(const std::vector<std::string> &features) {
   return "";
 }
 
+std::string refusalOf(const std::vector<std::string> &features) {
+  if (!firstMissing(features).starts_with("amx-") || hostTiles().refusal == 0) return "";
+  return "Linux refuses this process the tile registers of AMX: " +
+         std::string(std::strerror(hostTiles().refusal));
+}
+
+std::string obstacleTo(const std::vector<std::string> &features) {
+  const std::string_view missing = firstMissing(features);
+  if (missing.empty()) return "";
+  const std::string refusal = refusalOf(features);
+  return refusal.empty() ? "this processor has no " + std::string(missing) : refusal;
+}
+
 #else
 
 std::string_view hostCpuName() { return ""; }
@@ -79,6 +132,12 @@ std::string hostCpuModel() { return ""; }
 
 std::string_view firstMissing(const std::vector<std::string> &features) {
   return features.empty() ? std::string_view() : std::string_view(features[0]);
+}
+
+std::string refusalOf(const std::vector<std::string> &) { return ""; }
+
+std::string obstacleTo(const std::vector<std::string> &features) {
+  return features.empty() ? "" : "this processor has no " + features[0];
 }
 
 #endif

@@ -75,6 +75,48 @@ TEST(HostCpu, HasATargetEvenIfItsNameIsUnknown) {
   EXPECT_EQ(hostCpuTarget(), "cpu:" + std::string(hostCpuName().empty() ? level : hostCpuName()));
 }
 
+TEST(HostCpu, TileRegistersTakeTheProcessorItsStateAndAPermission) {
+  static int requests;
+  requests = 0;
+  constexpr uint32_t kAll = 1u << 22 | 1u << 24 | 1u << 25;
+  constexpr uint64_t kState = uint64_t{3} << 17;
+  auto grant = [] { return ++requests, 0; };
+  auto refuse = [] { return ++requests, EPERM; };
+  TileRegisters tiles = examineTiles(kAll, kState | 0xe7, grant);
+  EXPECT_TRUE(tiles.hasTiles && tiles.multipliesBytes && tiles.multipliesBf16);
+  EXPECT_EQ(requests, 1);
+  tiles = examineTiles(1u << 24 | 1u << 25, kState, grant);
+  EXPECT_TRUE(tiles.hasTiles && tiles.multipliesBytes && !tiles.multipliesBf16);
+  tiles = examineTiles(kAll, kState, refuse);
+  EXPECT_FALSE(tiles.hasTiles || tiles.multipliesBytes || tiles.multipliesBf16);
+  EXPECT_EQ(tiles.refusal, EPERM);
+  EXPECT_EQ(requests, 3);
+  // Nothing is requested where it could not be granted.
+  for (auto [edx, xcr0] : {std::pair<uint32_t, uint64_t>{0, kState},
+                           {1u << 22 | 1u << 25, kState},
+                           {kAll, uint64_t{1} << 17},
+                           {kAll, uint64_t{1} << 18},
+                           {kAll, 0}}) {
+    tiles = examineTiles(edx, xcr0, grant);
+    EXPECT_FALSE(tiles.hasTiles || tiles.multipliesBytes || tiles.multipliesBf16) << edx << " " << xcr0;
+    EXPECT_EQ(tiles.refusal, 0);
+  }
+  EXPECT_EQ(requests, 3);
+}
+
+TEST(HostCpu, AnObstacleNamesTheFeature) {
+  EXPECT_EQ(obstacleTo({}), "");
+  EXPECT_EQ(obstacleTo({"telepathy"}), "this processor has no telepathy");
+  if (firstMissing({"amx-tile"}).empty()) {
+    EXPECT_EQ(obstacleTo({"amx-tile"}), "");
+  } else if (std::string refusal = refusalOf({"amx-tile"}); refusal.empty()) {
+    EXPECT_EQ(obstacleTo({"amx-tile"}), "this processor has no amx-tile");
+  } else {
+    EXPECT_EQ(obstacleTo({"amx-tile"}), refusal);
+  }
+  EXPECT_EQ(refusalOf({"telepathy"}), "");
+}
+
 TEST_F(LoadBundle, ImagesOfOneTargetMakeOneModule) {
   Bundle bundle;
   bundle.images = {fixtureImage("cpu:x86-64", {"first"}), fixtureImage("cpu:x86-64", {"second"})};

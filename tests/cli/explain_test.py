@@ -62,6 +62,7 @@ ELSEWHERE = {
     "E_VARIANT": "core/test/VariantsTest.cpp",
     "E_UNKNOWN_KERNEL": "compiler/frontend/test/CasesTest.cpp",
     "W_CODEGEN_PLUGIN": "compiler/codegen/test/PluginTargetTest.cpp",
+    "W_CPU_STATE": "core/objects/LoadBundle.cpp",
     "W_PLUGIN": "core/test/plugin/ProfilesTest.cpp",
     "W_TRACE": "core/objects/Tracer.cpp",
     "W_VARIANT": "core/test/FunctionBodiesTest.cpp",

@@ -189,6 +189,12 @@ constexpr CodeText toolCodes[] = {
      "A mapper, or the text of the IR, pinned a variant of a kernel. Its condition does not hold for the\n"
      "sizes in the message, so that the general code of the kernel runs. It is reported once for each "
      "kernel."},
+    {"W_CPU_STATE", "code for a better processor is not used",
+     "The processor has registers that the system does not let this process use: Linux saves tile registers "
+     "of\n"
+     "AMX only for processes that ask for them, and refuses, for example, if a thread's stack for signals is "
+     "too\n"
+     "small or a sandbox forbids arch_prctl. The next best image of the bundle runs instead."},
     {"W_PLUGIN", "a backend that looked usable is not",
      "The plugin answered its probe, and yet no context can be made with it; the next best backend was "
      "tried. The message begins with the plugin's own code (TSRP-...). tsr backends --why NAME shows all "
