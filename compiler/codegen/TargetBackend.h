@@ -70,6 +70,8 @@ struct Capabilities {
       false; // lanes of a warp exchange values, by which reductions of tiles in registers are done
   // Dtypes of whole products that the target computes by a body of its own (tile-extract-product).
   std::vector<DType> products{};
+  // Of these, the ones that are multiplied in tile registers of the CPU, and by which instruction.
+  std::vector<std::pair<DType, std::string_view>> tileProducts{};
 };
 
 /// The fusion group that needs a tile. Extents are absent if they are known only at launch.

@@ -55,6 +55,10 @@ std::string product(const Column &c, DType dtype) {
     return names;
   };
   if (std::string own = instructionsOf(dtype); !own.empty()) return "✓ " + own;
+  for (const auto &[factor, instruction] : c.capabilities->tileProducts)
+    if (factor == dtype)
+      return "✓ `" + std::string(instruction) +
+             "` ([not executed on hardware](decisions/0129-products-by-amx.md))";
   if (!c.gpu && info(dtype).bits < 32 && llvm::is_contained(c.capabilities->products, dtype))
     return "✓ [a body](decisions/0060-narrow-products.md)";
   // The narrowest dtype that has all values.

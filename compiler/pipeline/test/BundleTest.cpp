@@ -145,9 +145,12 @@ TEST(CompiledBundle, IsTheSameEveryTime) {
 /// A bundle of one product holds the product's body and micro-kernels, of any dtype, layout and batch.
 TEST(CompiledBundle, OfOneProductIsSmall) {
   constexpr size_t kMostBytes = size_t{64} << 10;
-  for (const char *target : {"cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:znver4"}) // with dots of bf16 and of i8
-    for (const char *dtype : {"f32", "f64", "f16", "bf16", "i8"})
+  for (const char *target : {"cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:znver4", // with dots of bf16 and of i8
+                             "cpu:sapphirerapids"})                          // and with AMX
+    for (const char *dtype : {"f32", "f64", "f16", "bf16", "i8", "u8"})
       for (int form = 0; form < 8; ++form) {
+        const bool isTiled = std::string_view(target) == "cpu:sapphirerapids" && dtype[0] != 'f';
+        if (std::string_view(dtype) == "u8" && !isTiled) continue; // has no body
         const bool transA = form & 1, transB = form & 2, isBatch = form & 4;
         auto tensor = [&](std::string dims) {
           return "ts.Tensor[" + (isBatch ? "'B0', 'B1', " + dims : dims) + ", ts." + dtype + "]";
@@ -166,6 +169,7 @@ TEST(CompiledBundle, OfOneProductIsSmall) {
             << (diags.empty() ? "" : render(diags[0], false));
         // More than code without a body: the product was not compiled to something else.
         EXPECT_GT(bytes.size(), kMostBytes / 8) << target << "\n" << source;
+        EXPECT_EQ(bytes.find("instruction: tdp") != bytes.npos, isTiled) << target << "\n" << source;
         EXPECT_LE(bytes.size(), kMostBytes) << target << "\n" << source;
       }
 }

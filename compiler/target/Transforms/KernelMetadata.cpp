@@ -86,15 +86,6 @@ std::vector<MetadataReport> reportsOf(tile::ParamAttr param) {
   return list;
 }
 
-/// "gemm.py:14", where the op comes from; "" if that is unknown.
-std::string placeOf(Operation *op) {
-  auto where = op->getLoc()->findInstanceOf<FileLineColLoc>();
-  return where ? llvm::formatv("{0}:{1}", llvm::sys::path::filename(where.getFilename().getValue()),
-                               where.getLine())
-                     .str()
-               : "";
-}
-
 /// Of each product the instruction that its fragment names. Passes copy products (a peeled iteration, a
 /// loop without masks); those of one place are alike and are described once.
 std::vector<MetadataProduct> productsOf(tile::KernelOp kernel) {
@@ -128,6 +119,14 @@ bool mayWait(tile::KernelOp kernel) {
 }
 
 } // namespace
+
+std::string placeOf(Operation *op) {
+  auto where = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return where ? llvm::formatv("{0}:{1}", llvm::sys::path::filename(where.getFilename().getValue()),
+                               where.getLine())
+                     .str()
+               : "";
+}
 
 KernelMetadata describeFunction(graph::FuncOp function, StringRef target) {
   KernelMetadata m;

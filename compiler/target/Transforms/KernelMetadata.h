@@ -12,7 +12,10 @@ namespace tessera::target {
 /// function of the op, to be called after every pass that sets attributes; toYaml() returns the text.
 KernelMetadata describeKernel(tile::KernelOp kernel, llvm::StringRef target);
 
-/// The same for a graph function written by a user (it has `params`), without its plan.
+/// Returns "gemm.py:14", where the op comes from; "" if that is unknown.
+std::string placeOf(mlir::Operation *op);
+
+/// The same as describeKernel() for a graph function written by a user (it has `params`), without its plan.
 KernelMetadata describeFunction(graph::FuncOp function, llvm::StringRef target);
 
 } // namespace tessera::target

@@ -133,7 +133,7 @@ std::optional<Matcher::Operand> Matcher::operand(Value tile, bool isTransposed, 
   auto view = cast<ViewType>(argument.getType());
   const auto rank = static_cast<unsigned>(view.getRank());
   if (rank < 2 || out.param.getAccess() != Access::Read ||
-      tileType(tile).getElementType() != view.getElementType())
+      tileType(tile).getElementType() != loadedElementType(view.getElementType()))
     return std::nullopt;
   if (out.param.getStrides() && out.param.getStride(rank - 1) != "1") return std::nullopt;
   for (unsigned d = 0; d < rank; ++d)
@@ -165,8 +165,7 @@ bool Matcher::match(scf::ForOp loop) {
   if (!isTile(loop.getResult(0))) return false;
   auto mma = loop.getBody()->getTerminator()->getOperand(0).getDefiningOp<MmaOp>();
   if (!mma || mma->getBlock() != loop.getBody() || mma.getAcc() != loop.getRegionIterArg(0) ||
-      !loop.getRegionIterArg(0).hasOneUse() || !mma.getResult().hasOneUse() || !mma.getLimits().empty() ||
-      mma.getIsUnsigned())
+      !loop.getRegionIterArg(0).hasOneUse() || !mma.getResult().hasOneUse() || !mma.getLimits().empty())
     return false;
   Value zero = loop.getInitArgs()[0];
   while (auto broadcast = zero.getDefiningOp<BroadcastOp>())
@@ -196,6 +195,7 @@ bool Matcher::match(scf::ForOp loop) {
   staticRows = cast<ViewType>(a->load.getView().getType()).getShape()[a->outer];
   staticColumns = cast<ViewType>(b->load.getView().getType()).getShape()[b->outer];
   dtype = *a->param.getDtype(), sum = sumOf(dtype);
+  if (mma.getIsUnsigned() != (dtype == DType::U8)) return false;
   if (b->param.getDtype() != dtype || type.getElementType() != elementTypeInValues(kernel_.getContext(), sum))
     return false;
   std::optional<Position> atRow = position(row), atColumn = position(column);

@@ -34,9 +34,11 @@ tile.kernel @narrow(%A: !tile.view<?x?xbf16>, %B: !tile.view<?x?xbf16>, %C: !til
   tile.return
 }
 
-// Unsigned bytes have no body.
-// CHECK-LABEL: tile.kernel @unsigned(%A:
-// CHECK: scf.for
+// Unsigned bytes.
+// CHECK-LABEL: tile.kernel @unsigned(%ts.product: !tile.view<?x?xi32>, %A:
+// CHECK-SAME: #tile.param<name = "ts.product", kind = tensor, dtype = i32
+// CHECK-SAME: tile.product =
+// CHECK-NOT: scf.for
 tile.kernel @unsigned(%A: !tile.view<?x?xui8>, %B: !tile.view<?x?xui8>, %C: !tile.view<?x?xi32>, %M: index, %N: index, %K: index) grid ["ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#U, #V, #W, #M, #N, #K]} {
   %c0 = arith.constant 0 : index
   %c48 = arith.constant 48 : index

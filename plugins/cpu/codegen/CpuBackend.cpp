@@ -9,6 +9,7 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
 #include "plugins/cpu/codegen/Variants.h"
+#include "plugins/cpu/codegen/products/Archive.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -34,10 +35,13 @@ public:
     capabilities_.collapsesAxes = true;
     capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
-    for (const auto &[dtype, body] : cpu_.productBodies)
+    for (const auto &[dtype, body] : cpu_.productBodies) {
       capabilities_.products.push_back(dtype);
-    auto bf16 = cpu_.productBodies.find(DType::BF16);
-    capabilities_.pairsOfBf16 = bf16 != cpu_.productBodies.end() && bf16->second == "bf16.dot";
+      if (std::string_view tiles = product::tileInstructionOf(body); !tiles.empty())
+        capabilities_.tileProducts.emplace_back(dtype, tiles);
+    }
+    auto bf16 = cpu_.chainBodies.find(DType::BF16);
+    capabilities_.pairsOfBf16 = bf16 != cpu_.chainBodies.end() && bf16->second == "bf16.dot";
     if (!cpu_.isOther) capabilities_.narrowProducts = {DType::I16}; // pmaddwd, of every x86-64
   }
 
@@ -109,8 +113,12 @@ public:
     pm.addNestedPass<tile::KernelOp>(createCpuPrivatize());
     CpuLowerTileOptions lower;
     lower.targetName = name_;
-    for (const auto &[dtype, body] : cpu_.productBodies)
-      lower.bodies.push_back((llvm::StringRef(tessera::name(dtype)) + "=" + body).str());
+    auto list = [](const std::map<DType, std::string> &bodies, auto &out) {
+      for (const auto &[dtype, body] : bodies)
+        out.push_back((llvm::StringRef(tessera::name(dtype)) + "=" + body).str());
+    };
+    list(cpu_.productBodies, lower.bodies);
+    list(cpu_.chainBodies, lower.chainBodies);
     pm.addPass(createCpuLowerTile(lower));
     pm.addPass(createTargetLimitSize()); // before anything expands further
     pm.addPass(createCpuOutline());

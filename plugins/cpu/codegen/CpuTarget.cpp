@@ -1,4 +1,5 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
+#include "compiler/codegen/emit/HostFeatures.h"
 #include "compiler/codegen/emit/InitializeTarget.h"
 #include "compiler/codegen/emit/LlvmEmission.h"
 #include "plugins/cpu/codegen/products/Archive.h"
@@ -99,10 +100,7 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   out.isHost = name.empty() || name == "native";
   if (out.isHost) {
     out.cpu = llvm::sys::getHostCPUName().str();
-    for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-      if (!out.features.empty()) out.features += ',';
-      out.features += (feature.second ? "+" : "-") + feature.first().str();
-    }
+    out.features = emit::hostFeatures();
   } else {
     out.cpu = name.str();
   }
@@ -127,8 +125,11 @@ Expected<CpuTarget> findCpu(llvm::StringRef name) {
   out.vectorRegisters = avx512 ? 32 : 16;
   for (const product::Archive &archive : product::archives())
     if (out.productLevel.empty() && info->checkFeatures(archive.features)) out.productLevel = archive.level;
-  for (const product::BodyRow &body : product::bodies())
-    if (info->checkFeatures(body.features)) out.productBodies.try_emplace(body.dtype, body.name);
+  for (const product::BodyRow &body : product::bodies()) {
+    if (!info->checkFeatures(body.features)) continue;
+    out.productBodies.try_emplace(body.dtype, body.name);
+    if (body.isChain) out.chainBodies.try_emplace(body.dtype, body.name);
+  }
   return out;
 }
 

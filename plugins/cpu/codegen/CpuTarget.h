@@ -19,6 +19,7 @@ struct CpuTarget {
   bool isOther = false;     // a machine named by its triple, for which this backend makes no images
   std::string productLevel; // instruction level of the bodies of products; empty: there are none
   std::map<DType, std::string> productBodies; // by the operands' dtype
+  std::map<DType, std::string> chainBodies;   // the best of those whose sums are a chain over k
   bool hasFma = false;                        // also: converts f16 in one instruction
   int64_t vectorBytes = 16;                   // widest vector register worth using
   int64_t vectorRegisters = 16;               // of that width

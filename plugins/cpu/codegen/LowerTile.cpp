@@ -1,8 +1,10 @@
 // Tile kernels -> functions (cpu-lower-tile).
 #include "compiler/target/Transforms/KernelMetadata.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "plugins/cpu/codegen/InternalFunction.h"
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
+#include "plugins/cpu/codegen/products/Archive.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/backend.hpp>
 
@@ -43,9 +45,15 @@ private:
   std::string bodyOf(tile::KernelOp kernel, const tile::Product &product) {
     auto param = cast<tile::ParamAttr>(kernel.getParams()[static_cast<unsigned>(product.a)]);
     const StringRef dtype = name(*param.getDtype());
-    for (StringRef row : bodies)
-      if (row.split('=').first == dtype) return row.split('=').second.str();
-    return dtype.str();
+    auto find = [&](ArrayRef<std::string> rows) {
+      const auto *row = llvm::find_if(rows, [&](StringRef row) { return row.split('=').first == dtype; });
+      return row == rows.end() ? std::string() : StringRef(*row).split('=').second.str();
+    };
+    const std::optional<NumericsPermissions> permits = permitsOf(kernel);
+    if (permits && permits->fixedReductions)
+      if (std::string chain = find(chainBodies); !chain.empty()) return chain;
+    const std::string best = find(bodies);
+    return best.empty() ? dtype.str() : best;
   }
 
   /// The scratch of the epilogue comes first, that of the body after it.
@@ -62,8 +70,16 @@ private:
       makeInternal(epilogue);
     }
     Type element = cast<tile::ViewType>(kernel.getArgumentTypes()[0]).getElementType();
+    const std::string body = bodyOf(kernel, product);
+    if (std::string_view tiles = cpu::product::tileInstructionOf(body); !tiles.empty()) {
+      auto operand = cast<tile::ParamAttr>(kernel.getParams()[static_cast<unsigned>(product.a)]);
+      auto whole = cast<tile::ParamAttr>(kernel.getParams()[0]);
+      Operation *use = *kernel.getBody().getArgument(0).user_begin();
+      metadata.products.push_back(
+          {std::string(tiles), *operand.getDtype(), *whole.getDtype(), target::placeOf(use)});
+    }
     metadata.scratchBytes = own + productScratch(product, element);
-    return KernelLowering(kernel, vectorBytes).lowerProduct(product, bodyOf(kernel, product), epilogue, own);
+    return KernelLowering(kernel, vectorBytes).lowerProduct(product, body, epilogue, own);
   }
 };
 

@@ -20,7 +20,8 @@ def CpuLowerTile : Pass<"cpu-lower-tile", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"targetName", "target", "std::string", "\"cpu\"", "the target's name in the metadata">,
-    ListOption<"bodies", "bodies", "std::string", "DTYPE=BODY: the bodies of products (default: of the dtype's name)">];
+    ListOption<"bodies", "bodies", "std::string", "DTYPE=BODY: the bodies of products (default: of the dtype's name)">,
+    ListOption<"chainBodies", "chain-bodies", "std::string", "DTYPE=BODY: those of kernels whose profile has fixed_reductions (default: the same)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }

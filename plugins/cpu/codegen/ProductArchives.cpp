@@ -28,13 +28,23 @@ std::span<const BodyRow> bodies() {
   static constexpr std::array all = {
       BodyRow{DType::F32, "f32", TESSERA_V3},
       BodyRow{DType::F64, "f64", TESSERA_V3},
+      BodyRow{DType::BF16, "bf16.amx", TESSERA_V4 ",+avx512bf16,+amx-tile,+amx-bf16", false,
+              "tdpbf16ps.16x16x32"},
       BodyRow{DType::BF16, "bf16.dot", TESSERA_V4 ",+avx512bf16"},
       BodyRow{DType::BF16, "bf16", TESSERA_V3},
       BodyRow{DType::F16, "f16", TESSERA_V3},
+      BodyRow{DType::I8, "i8.amx", TESSERA_V4 ",+avx512vnni,+amx-tile,+amx-int8", true, "tdpbssd.16x16x64"},
       BodyRow{DType::I8, "i8.dot", TESSERA_V4 ",+avx512vnni"},
       BodyRow{DType::I8, "i8", TESSERA_V3},
+      BodyRow{DType::U8, "u8.amx", TESSERA_V4 ",+amx-tile,+amx-int8", true, "tdpbuud.16x16x64"},
   };
   return all;
+}
+
+std::string_view tileInstructionOf(std::string_view body) {
+  for (const BodyRow &row : bodies())
+    if (row.name == body) return row.tileInstruction;
+  return "";
 }
 
 } // namespace tessera::cpu::product

@@ -21,9 +21,14 @@ struct BodyRow {
   DType dtype;               // of the operands
   std::string_view name;     // of the body, tsr.p.NAME.AB
   std::string_view features; // that it uses; the archives of all levels with them contain it
+  /// Has each sum the bits of a chain over k? Those of one dtype that do give the same bits. Integers do.
+  bool isChain = true;
+  std::string_view tileInstruction = {}; // of AMX, if it multiplies in tile registers
 };
 
-/// The table of bodies: of each dtype the best first. All give the same bits.
+/// The table of bodies: of each dtype the best first, and one that is a chain.
 std::span<const BodyRow> bodies();
+/// Returns the instruction of AMX by which a body multiplies; empty if it is none of those in tile registers.
+std::string_view tileInstructionOf(std::string_view body);
 
 } // namespace tessera::cpu::product
