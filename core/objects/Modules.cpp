@@ -6,6 +6,7 @@
 #include "core/metadata/DescribeKernel.h"
 #include "core/objects/LibraryCalls.h"
 #include "core/plugin/Mappers.h"
+#include "core/support/HostCpu.h"
 #include "numerics/FloatEnvironment.h"
 #include <algorithm>
 #include <set>
@@ -14,6 +15,15 @@
 
 namespace tessera {
 namespace {
+
+/// Returns why a kernel of the CPU cannot use the tile registers that its products take. A raw image lists no
+/// features, and the system saves these registers only for processes that have asked for them.
+std::string obstacleOfTiles(const ContextObject &context, const KernelMetadata &m) {
+  const bool usesTiles = std::any_of(m.products.begin(), m.products.end(), [](const MetadataProduct &p) {
+    return p.instruction.starts_with("tdp");
+  });
+  return usesTiles && std::string_view(context.backend->name()) == "cpu" ? obstacleTo({"amx-tile"}) : "";
+}
 
 tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::unique_ptr<KernelObject> &out) {
   auto kernel = std::make_unique<KernelObject>();
@@ -38,6 +48,9 @@ tsr_status_t makeKernel(ContextObject &context, CompiledKernel compiled, std::un
         {TSR_IMAGE_HOST_KERNELS, &row, sizeof row, m.name, std::move(compiled.code)}, why);
     if (!compiled.module) return fail(TSR_EINVAL, why);
   }
+  if (std::string obstacle = obstacleOfTiles(context, m); !obstacle.empty())
+    return fail(TSR_EINVAL, "[E_IMAGE_LOAD] " + (compiled.origin.empty() ? "" : compiled.origin + ": ") +
+                                "kernel " + m.name + " multiplies by AMX: " + obstacle);
   KernelSpec spec = describeKernel(m, kernel->yaml, compiled.format);
   // Code without a bundle names its kernels by the compiler's symbols or, when written by hand, by their
   // names.

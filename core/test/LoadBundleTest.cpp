@@ -140,6 +140,26 @@ TEST_F(LoadBundle, AMissingImageIsReportedWithTheAvailableOnes) {
   EXPECT_EQ(m, nullptr);
 }
 
+/// Whatever an image says of features, as raw ones say nothing: Linux has to be asked for tile registers.
+TEST_F(LoadBundle, ProductsByAmxTakeItsTileRegisters) {
+  Bundle bundle;
+  bundle.images = {fixtureImage("cpu:x86-64", {"first"})};
+  std::string &metadata = bundle.images[0].entries[0].metadata;
+  const size_t at = metadata.find("numerics:");
+  ASSERT_NE(at, std::string::npos) << metadata;
+  metadata.insert(at, "products: [{instruction: tdpbssd.16x16x64, in: i8, acc: i32}], ");
+  const std::string obstacle = obstacleTo({"amx-tile"});
+  if (obstacle.empty()) {
+    ASSERT_OK(load(bundle));
+    return;
+  }
+  EXPECT_EQ(load(bundle), TSR_EINVAL);
+  EXPECT_TRUE(
+      lastErrorHas("[E_IMAGE_LOAD] the image: image for cpu:x86-64: kernel first multiplies by AMX: "));
+  EXPECT_TRUE(lastErrorHas(obstacle.c_str()));
+  EXPECT_EQ(m, nullptr);
+}
+
 TEST_F(LoadBundle, BadImagesAreRefused) {
   Bundle good;
   good.images = {fixtureImage("cpu:x86-64", {"first"})};
