@@ -216,7 +216,8 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
   }
   // Without masked loads of these elements, the remainder of a block would be code for each element.
   auto canMask = [&](Type element) {
-    return vectorBytes_ >= 32 && inMemoryElement(element).getIntOrFloatBitWidth() >= 32;
+    const unsigned bits = inMemoryElement(element).getIntOrFloatBitWidth();
+    return (vectorBytes_ >= 32 && bits >= 32) || (vectorBytes_ >= 64 && bits == 16);
   };
   if (canMask(a.element) && getConstantIntValue(a.rowStride) == 1) {
     int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
@@ -244,7 +245,7 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
       return success();
     return failed(fill()) ? failure() : otherwise();
   }
-  // Narrow elements are converted in scratch once, rather than for each block of rows.
+  // Other elements are converted in scratch once.
   if (failed(fill())) return failure();
   a = inScratch(op.getA()), b = inScratch(op.getB());
   if (canMask(b.element) && chain(isFew(rows, kFewRows))) return success();

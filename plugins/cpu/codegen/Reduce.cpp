@@ -187,12 +187,12 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
   Vec<int64_t> kept(shape);
   kept.erase(kept.begin() + axis);
   // A line of absent results, and what is absent at the end of one, is not looked at.
-  auto lineAt = [&](Indices at, int64_t width) {
+  auto lineAt = [&](Indices at, int64_t width, bool isPresent = false) {
     Line line;
     if (part.isWhole()) return line;
     line.inside = part.inside;
     line.end = part.ends.empty() ? constant(shape[axis]) : part.ends[axis];
-    if (part.ends.empty()) return line;
+    if (part.ends.empty() || isPresent) return line;
     for (auto [d, index] : llvm::enumerate(at)) {
       Value end = part.ends[d < static_cast<size_t>(axis) ? d : d + 1];
       Value present = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, index, end);
@@ -220,15 +220,26 @@ void KernelLowering::reduceLines(Value input, Value result, int64_t axis, int64_
   // cache line brings, where that is not much code.
   int64_t blocks = tile::isShort(input) ? 4 : 1;
   if (blocks > 1 && kept.back() == 3 * lanes) blocks = 3; // not two and one
-  auto block = [&](Indices at, int64_t width) {
+  auto blockOf = [&](Indices at, int64_t width, bool isPresent) {
     Vec<int64_t> widths(std::max<int64_t>(width / lanes, 1), std::min(width, lanes));
     Vec<Value> index(at);
-    for (auto [i, vector] : llvm::enumerate(reduce(at, widths, lineAt(at, width)))) {
+    for (auto [i, vector] : llvm::enumerate(reduce(at, widths, lineAt(at, width, isPresent)))) {
       index.back() = b_.createOrFold<arith::AddIOp>(at.back(), constant(static_cast<int64_t>(i) * lanes));
       storePlace(to, vector, index);
     }
   };
-  nest(kept, lanes * blocks, block, ends);
+  auto block = [&](Indices at, int64_t width) { blockOf(at, width, false); };
+  if (blocks == 1 || shape.size() != 2 || part.ends.empty() || part.inside || kept[0] % (lanes * blocks) ||
+      getConstantIntValue(part.ends.back()))
+    return nest(kept, lanes * blocks, block, ends);
+  // Where nothing but its ends masks a tile: blocks whose columns are all present, without masks, then
+  // smaller ones. Few columns are not computed four vectors at a time.
+  const int64_t rest = lanes * (blocks % 2 ? 1 : blocks / 2);
+  Value end = constant(kept[0]);
+  if (!ends.empty() && ends[0]) end = b_.createOrFold<arith::MinSIOp>(ends[0], end);
+  Value whole = wholeVectors(b_.createOrFold<arith::MinSIOp>(part.ends.back(), end), lanes * blocks);
+  upTo(constant(0), whole, lanes * blocks, [&](Value at) { blockOf({at}, lanes * blocks, true); });
+  upTo(whole, end, rest, [&](Value at) { block({at}, rest); });
 }
 
 /// `outer` with `k` along the axis; `offset` further along the last axis.
