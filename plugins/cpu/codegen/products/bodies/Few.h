@@ -238,6 +238,8 @@ private:
     };
     auto all = [&]<int Few>() {
       if constexpr (Few == 1) chunk.template operator()<Few, 8>();
+      // Their sums of lanes fill a vector.
+      if constexpr (Few == 2 && __is_same(T, float) && kLanes<T> == 16) chunk.template operator()<Few, 8>();
       chunk.template operator()<Few, 4>();
       if constexpr (kIsLine) chunk.template operator()<Few, 3>(), chunk.template operator()<Few, 2>();
       chunk.template operator()<Few, 1>();

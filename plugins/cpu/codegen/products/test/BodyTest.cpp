@@ -397,7 +397,7 @@ std::vector<Case> edges() {
   for (int64_t rows : {0, 1, 3, 8, 12, 31, 48, 97})
     cases.push_back({rows, 129, 67, 0, 0, 0, 2});
   cases.push_back({5, 0, 3}), cases.push_back({0, 5, 3}), cases.push_back({5, 6, 3, 0, 0, 0, 0});
-  for (int64_t n : {2, 4, 8, 16}) // rows that share vectors, of a C with gaps
+  for (int64_t n : {2, 4, 8, 16, 32}) // rows that share vectors, of a C with gaps
     cases.push_back({n, n, n, 0, 0, 1}), cases.push_back({3 * n, n, n, 0, 0, 1});
   for (int64_t n : {1, 3, 4, 5}) // vectors and few columns, without gaps
     cases.push_back({n, 131, 77}), cases.push_back({131, n, 77, 0, 0, 0, 2});
@@ -411,13 +411,16 @@ std::vector<Case> edges() {
     cases.push_back({n, n, n, 0, 0, 0, 7});
   cases.push_back({2, 2, 2, 0, 0, 0, 33}),
       cases.push_back({2, 2, 2, 0, 0, 1, 33}); // products that share vectors
-  for (int64_t n : {4, 8, 16}) {               // rows that share vectors, and one row, column or step more
+  for (int64_t n : {4, 8, 16, 32}) {           // rows that share vectors, and one row, column or step more
     cases.push_back({n, n, n, 0, 0, 0, 9, n, n}), cases.push_back({3 * n, n, n, 0, 0, 0, 3, n, n});
     cases.push_back({6 * n, n, n}), cases.push_back({n, n, n, 0, 1, 0, 2}),
         cases.push_back({n, n, n, 1, 0, 0, 2});
     cases.push_back({n, n, n, 0, 0, 1, 2}), cases.push_back({2 * n + 1, n, n, 0, 0, 0, 2});
     cases.push_back({n, n, n + 1, 0, 0, 0, 2}), cases.push_back({n, n + 1, n, 0, 0, 0, 2});
+    cases.push_back({n, n, n, 0, 0, 0, 2, 8, n}); // blocks of fewer rows
   }
+  for (int64_t n : {7, 8, 9, 17}) // two rows or columns, by as many as are added in one vector and one more
+    cases.push_back({2, n, 70, 0, 0, 0, 2}), cases.push_back({n, 2, 70, 1, 0, 1, 2});
   for (int64_t n = 2; n <= 6; ++n) // so many that a table for tiny ones pays, up to one past its extents
     cases.push_back({n, n, n, 0, 0, 0, 200});
   cases.push_back({3, 5, 4, 0, 0, 0, 200}), cases.push_back({3, 5, 4, 1, 0, 1, 200});
