@@ -1,7 +1,7 @@
-// `shared vectors`: products whose rows of C are a vector, half of one or a quarter, and whose depth is as
-// large; A and B have no gaps between their rows. Several rows share a vector: each step of k loads a row of
-// B to every part of it, and copies an element of each row of A to the lanes of its part. The order is that
-// of panels. AVX-512 only, whose permutations cross the parts.
+// `shared vectors`: products whose rows of C are two vectors, one, half of one or a quarter, and whose depth
+// is as large; A and B have no gaps between their rows. Several rows share a vector: each step of k loads a
+// row of B to every part of it, and copies an element of each row of A to the lanes of its part. The order is
+// that of panels. AVX-512 only, whose permutations cross the parts.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
 #ifdef __AVX512F__
@@ -17,22 +17,29 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
   static constexpr int64_t kLeastColumns = 4;
   /// With more rows, words (Words.h) multiply narrow elements faster than they are widened.
   static constexpr int64_t kMostWidenedRows = 16;
+  static constexpr bool kWidens = sizeof(In) < sizeof(T);
+  /// Rows of whole vectors that are computed at once, by their vectors.
+  template <int Vectors> static constexpr int64_t kWholeRows = Vectors == 1 ? kLane : 8;
 
 public:
   static bool takes(const Problem &p) {
     const int64_t n = p.columns;
-    constexpr bool widens = sizeof(In) < sizeof(T);
-    if (n < kLeastColumns || !((n == kLane && !widens) || n == kLane / 2 || n == kLane / 4)) return false;
+    const bool isWhole = n == kLane || n == 2 * kLane;
+    if (n < kLeastColumns || !((isWhole && !kWidens) || n == kLane / 2 || n == kLane / 4)) return false;
     const bool hasGaps = p.strideA != n || p.strideB != n;
-    return p.depth == n && !hasGaps && n <= p.blockColumns && p.rows % n == 0 && p.blockRows % n == 0 &&
-           (!TransposedA || p.rows == n) && (!widens || p.rows <= kMostWidenedRows);
+    const int64_t group = n == 2 * kLane ? kWholeRows<2> : n; // of rows
+    return p.depth == n && !hasGaps && n <= p.blockColumns && p.rows % group == 0 &&
+           p.blockRows % group == 0 && (!TransposedA || (p.rows == n && n <= p.blockRows)) &&
+           (!kWidens || p.rows <= kMostWidenedRows);
   }
 
   explicit SharedVectors(Context<T, In> &x) : x_(x), p_(x.p) {}
 
   void run(int64_t begin, int64_t end) {
-    if (p_.columns == kLane) {
-      if constexpr (sizeof(In) == sizeof(T)) walk<1>(begin, end);
+    if (p_.columns == 2 * kLane) {
+      if constexpr (!kWidens) walk<1, 2>(begin, end);
+    } else if (p_.columns == kLane) {
+      if constexpr (!kWidens) walk<1>(begin, end);
     } else if (p_.columns == kLane / 2)
       walk<2>(begin, end);
     else if constexpr (kLane / 4 >= kLeastColumns)
@@ -42,7 +49,7 @@ public:
 private:
   using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
-  template <int Parts> void walk(int64_t begin, int64_t end) {
+  template <int Parts, int Vectors = 1> void walk(int64_t begin, int64_t end) {
     const int64_t n = p_.columns, ofA = p_.rows * n, ofB = n * n;
     // By addresses in registers. A single product has no stride of a batch that would show gaps of C.
     if (p_.c && p_.strideC == n && p_.rows <= p_.blockRows && isOneBatch(p_, ofA, ofB, ofA)) {
@@ -50,10 +57,10 @@ private:
                *b = static_cast<const In *>(p_.b) + begin * ofB;
       T *c = static_cast<T *>(p_.c) + begin * ofA;
       for (; begin < end; ++begin, a += ofA, b += ofB, c += ofA)
-        rows<Parts, false>(p_.rows, a, b, c, n);
+        rows<Parts, Vectors, false>(p_.rows, a, b, c, n);
       return;
     }
-    walkRuns(begin, end, rows<Parts>);
+    walkRuns(begin, end, rows<Parts, Vectors>);
   }
 
   /// One copy for all widths of rows.
@@ -70,23 +77,27 @@ private:
     });
   }
 
-  template <int Parts>
+  template <int Parts, int Vectors>
   [[gnu::noinline]] static void rows(int64_t count, const In *a, const In *b, T *c, int64_t strideC) {
-    rows<Parts, true>(count, a, b, c, strideC);
+    rows<Parts, Vectors, true>(count, a, b, c, strideC);
   }
 
-  template <int Parts, bool MayHaveGaps>
+  template <int Parts, int Vectors, bool MayHaveGaps>
   static void rows(int64_t count, const In *a, const In *b, T *c, int64_t strideC) {
+    if constexpr (Parts == 1) {
+      constexpr int64_t group = kWholeRows<Vectors>;
+      for (; count > 0; count -= group, c += group * strideC) {
+        wholeVectors<Vectors>(a, b, c, strideC);
+        a += group * (TransposedA ? 1 : Vectors * kLane);
+      }
+      return;
+    }
     constexpr int64_t width = kLane / Parts;
     constexpr int vectors = int(width) / Parts; // of `width` rows
     Vector<Index> at;                           // the lane of A's vector that a lane multiplies
     for (int i = 0; i < kLane; ++i)
       at[i] = Index(TransposedA ? i / width : i / width * width);
     for (; count > 0; count -= width, a += width * width, c += width * strideC) {
-      if constexpr (Parts == 1) {
-        wholeVectors(a, b, c, strideC);
-        continue;
-      }
       Vector<T> sums[vectors] = {}, ofA[vectors];
       for (int v = 0; v < vectors && !TransposedA; ++v)
         ofA[v] = Widen::all(a + v * kLane);
@@ -104,17 +115,23 @@ private:
     }
   }
 
-  /// Rows of a whole vector: instructions that multiply copy the elements of A.
+  /// Rows of whole vectors: instructions that multiply copy the elements of A.
+  template <int Vectors>
   [[gnu::noinline]] static void wholeVectors(const T *a, const T *b, T *c, int64_t strideC) {
-    Vector<T> sums[kLane] = {};
+    constexpr int n = Vectors * int(kLane), group = int(kWholeRows<Vectors>);
+    Vector<T> sums[group][Vectors] = {};
 #pragma clang loop unroll_count(4)
-    for (int k = 0; k < kLane; ++k, a += TransposedA ? kLane : 1, b += kLane) {
-      const Vector<T> row = load(b);
-      for (int i = 0; i < kLane; ++i)
-        sums[i] = multiplyAdd(a[TransposedA ? i : i * kLane] - Vector<T>{}, row, sums[i]);
+    for (int k = 0; k < n; ++k, a += TransposedA ? n : 1, b += n) {
+      Vector<T> row[Vectors];
+      for (int v = 0; v < Vectors; ++v)
+        row[v] = load(b + v * kLane);
+      for (int i = 0; i < group; ++i)
+        for (int v = 0; v < Vectors; ++v)
+          sums[i][v] = multiplyAdd(a[TransposedA ? i : i * n] - Vector<T>{}, row[v], sums[i][v]);
     }
-    for (int i = 0; i < kLane; ++i)
-      store(c + i * strideC, sums[i]);
+    for (int i = 0; i < group; ++i)
+      for (int v = 0; v < Vectors; ++v)
+        store(c + i * strideC + v * kLane, sums[i][v]);
   }
 
   template <int Parts, bool MayHaveGaps> static void storeRows(T *to, int64_t stride, Vector<T> sums) {
