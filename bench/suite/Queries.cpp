@@ -89,8 +89,10 @@ Suite attentionSuite() {
              "product; causal: its products compute the masked half, too, and a loop on one core masks."},
             {},
             {{"prefill f32", 1.30, 0.97},
+             {"prefill f32", 0, 0, 0.70, "S(512|1024) D\\d+$", "of all keys, from 512 on"},
              {"prefill bf16", 1.20, 0.95},
              {"decode f32", 1.30, 0.97},
+             {"decode f32", 0, 0, 0.90, "H32", "from memory"},
              {"decode bf16", 1.20, 0.95}}};
   const AttentionShape shapes[] = {{8, 128, 128, 64},       {8, 512, 512, 64},         {8, 1024, 1024, 64},
                                    {8, 512, 512, 64, true}, {8, 1024, 1024, 64, true}, {4, 512, 512, 128},

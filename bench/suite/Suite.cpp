@@ -147,18 +147,45 @@ void describePeers(Table &table, const Lab &lab) {
     }
 }
 
+/// "; goal 1.00 (0.93) missed; below it: f32 64x64x64 (0.90)", for these cases.
+std::string judge(const Goal &g, const std::vector<const CaseResult *> &cases) {
+  Summary s;
+  std::vector<std::string> below;
+  for (const CaseResult *r : cases) {
+    s.add(*r);
+    if (r->score() < g.least) below.push_back(fmt::format("{} ({:.2f})", r->name, r->score()));
+    if (g.ofLimit > 0 && r->ofLimit() < g.ofLimit)
+      below.push_back(fmt::format("{} ({:.2f} of the limit)", r->name, r->ofLimit()));
+  }
+  std::string text = "; goal";
+  if (g.score > 0) text += fmt::format(" {:.2f} ({:.2f})", g.score, g.least);
+  if (g.score == 0 && g.least > 0) text += fmt::format(" {:.2f}", g.least);
+  if (g.ofLimit > 0) text += fmt::format(" {:.2f} of the limit", g.ofLimit);
+  if (!g.what.empty()) text += " " + g.what;
+  text += below.empty() && s.mean() >= g.score ? " reached" : " missed";
+  return below.empty() ? text : text + fmt::format("; below it: {}", fmt::join(below, ", "));
+}
+
 void describeGoals(Table &table, const Suite &suite) {
-  std::map<std::string, Summary> families;
+  std::map<std::string, std::vector<const CaseResult *>> families;
   for (const CaseResult &r : table.cases)
-    families[r.family].add(r);
-  for (const auto &[family, s] : families) {
+    families[r.family].push_back(&r);
+  for (const auto &[family, cases] : families) {
+    Summary s;
+    for (const CaseResult *r : cases)
+      s.add(*r);
     std::string line = fmt::format("{}: score {:.2f} over {} case{}, least {:.2f} ({})", family, s.mean(),
                                    s.count, s.count == 1 ? "" : "s", s.least, s.leastName);
-    for (const Goal &g : suite.goals)
-      if (g.family == family)
-        line += fmt::format("; goal {:.2f} ({:.2f}) {}", g.score, g.least,
-                            s.mean() >= g.score && s.least >= g.least ? "reached" : "missed");
-    table.notes.push_back(line + ".");
+    bool hasGoal = false;
+    for (const Goal &g : suite.goals) {
+      if (g.family != family) continue;
+      hasGoal = true;
+      std::vector<const CaseResult *> meant;
+      for (const CaseResult *r : cases)
+        if (std::regex_search(r->name, std::regex(g.cases))) meant.push_back(r);
+      if (!meant.empty()) line += judge(g, meant);
+    }
+    table.notes.push_back(line + (hasGoal ? "." : "; no goal."));
   }
 }
 

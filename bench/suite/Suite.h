@@ -68,10 +68,13 @@ struct Case {
   std::function<void(Trial &)> prepare;
 };
 
-/// What a family shall reach: its score is the geometric mean over its cases.
+/// What a family, or those of its cases whose names `cases` matches, shall reach: the geometric mean of the
+/// scores, the least score, and the least part of the limit. 0: no such goal.
 struct Goal {
   std::string family;
   double score, least;
+  double ofLimit = 0;
+  std::string cases = "", what = ""; // a regular expression, and in words
 };
 
 struct Suite {

@@ -13,7 +13,7 @@ Suite normSuite();
 Suite elementwiseSuite();
 Suite reduceSuite();
 
-/// Softmax or layer_norm ("layer_norm") of [rows, columns].
+/// Softmax, or layer_norm if the name begins so, of [rows, columns].
 Case rowCase(const std::string &family, std::string name, int64_t rows, int64_t columns);
 Case attentionCase(const std::string &family, std::string name, const AttentionShape &);
 

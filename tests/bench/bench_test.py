@@ -73,6 +73,12 @@ class Suites(unittest.TestCase):
                 self.assertTrue(case["ok"])
             text = "\n".join(table["notes"])
             self.assertRegex(text, r"oneDNN \(\w+\)")
+            goal, = [n for n in table["notes"] if n.startswith("call: score")]
+            self.assertRegex(goal, r"over 4 cases.*; goal 1\.50 \(1\.00\) (reached|missed)")
+            scores = {c["name"]: max(min(c["samples"][1]), c["limit"] / 0.95) / min(c["samples"][0]) for c in cases}
+            for name, score in scores.items():  # those below are named
+                if abs(score - 1) > 0.02:
+                    self.assertEqual(f"{name} ({score:.2f})" in goal.partition("below it")[2], score < 1, goal)
             for peer in ("OpenBLAS", "BLIS", "libxsmm"):  # there, or named as missing
                 self.assertIn(peer, text)
             with open(path, encoding="utf-8") as file:
