@@ -121,6 +121,18 @@ class Bundles(unittest.TestCase):
 
 
 class Make(Bundles):
+    def test_a_product_fits_64_kilobytes(self):
+        """The body of a product is in every bundle that has one."""
+        for dtype in ("f32", "f64", "bf16", "f16", "i8"):
+            with self.subTest(dtype=dtype):
+                self.source.write_text(f"""import tessera as ts
+
+@ts.jit
+def product(a: ts.Tensor["M", "K", ts.{dtype}], b: ts.Tensor["K", "N", ts.{dtype}]):
+    return a @ b
+""")
+                self.assertLessEqual(self.made().stat().st_size, 64 << 10)
+
     def test_holds_every_kernel_for_this_machine(self):
         result = self.compile()
         self.assertEqual((result.status, result.output, result.errors), (0, "", ""))

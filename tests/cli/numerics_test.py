@@ -2,10 +2,13 @@
 """Numerics profiles from outside: who names one, what plugins bring, what is refused, and where it can be seen."""
 import argparse
 import json
+import os
 import pathlib
 import shutil
 import sys
 import unittest
+
+import numpy as np
 
 from cli_test import SUM, Cli, Tsr
 
@@ -69,6 +72,30 @@ class Profiles(Cli):
             self.assertEqual("has fast-math flags" in result.errors, status == 1)
         edited.write_text(text.replace('fast = [', 'house = [').replace('"reassociation", ', "").replace('numerics = "fast"', 'numerics = "house"'))
         self.refused(self.call("compile", edited, "--emit", "metadata"), "E_IR_INVALID", "has fast-math flags")
+
+    def test_threads_decide_no_bits(self):
+        """Sums, rows, columns and products, on one core and on all; on one, every launch is the caller's."""
+        self.source("""import tessera as ts
+
+@ts.jit
+def f(x: ts.Tensor["M", "N", ts.f32]):
+    total = ts.sum(x)
+    return ts.softmax(x) @ x.T + total, ts.sum(x, axis=0), ts.layer_norm(x), ts.cumsum(x, axis=1), ts.mean(x.reshape(M * N)), ts.argmax(x, axis=1)
+""", "threads.py")
+        x = np.random.default_rng(5).standard_normal((517, 1031)).astype("f4")
+        first = min(os.sched_getaffinity(0))
+        outputs = [f"result{i}" for i in range(6)]
+        for profile in ("deterministic", "standard"):
+            bits = []
+            for inline, cores in (("on", {first}), ("on", os.sched_getaffinity(0)), ("off", os.sched_getaffinity(0))):
+                self.environment["TESSERA_CPU_INLINE"] = inline
+                result = self.call("run", self.file, "--in", f"x={self.array('x', x)}", "--numerics", profile,
+                                   "--out", *(f"{name}={self.folder / name}.npy" for name in outputs),
+                                   preexec_fn=lambda cores=cores: os.sched_setaffinity(0, cores))
+                self.assertEqual(result.status, 0, result.errors)
+                bits.append([np.load(self.folder / f"{name}.npy").tobytes() for name in outputs])
+            for other in bits[1:]:
+                self.assertEqual([a == b for a, b in zip(bits[0], other)], [True] * len(outputs), profile)
 
     def test_unknown(self):
         self.refused(self.run_saxpy("--numerics", "hause"), "E_NUMERICS_UNKNOWN", "did you mean house?")

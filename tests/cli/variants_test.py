@@ -103,8 +103,8 @@ class Variants(Cli):
 
     def test_sizes_choose(self):
         bundle = self.bundle(self.schedule("total"))
-        for r, n, name in ((3, 1, "short"), (3, 112, "short"), (3, 113, "general"), (3, 1024, "general"), (376, 699, "general"),
-                           (374, 700, "general"), (375, 700, "streamed"), (8, 32768, "streamed"), (8, 32769, "general")):
+        for r, n, name in ((3, 1, "short"), (3, 112, "short"), (3, 113, "general"), (3, 1024, "general"), (376, 683, "general"),
+                           (382, 684, "general"), (384, 684, "streamed"), (8, 32768, "streamed"), (8, 32769, "general"), (5600, 520, "general"), (5700, 520, "streamed")):
             with self.subTest(r=r, n=n):
                 _, result = self.run_bundle(bundle, self.input((r, n)), "--verbose")
                 self.assertRegex(result.errors + result.output, rf"variant +{name} of total\.g0 \(R={r} N={n}\)")
@@ -121,15 +121,15 @@ class Variants(Cli):
         kernel = next(e for e in entries if e["name"] == "total.g0")
         self.assertEqual(kernel["variants"], [
             {"name": "short", "entry": "total.g0.short", "when": ["N <= 112"], "body": "tile", "order": "tiles(64)"},
-            {"name": "streamed", "entry": "total.g0.streamed", "when": ["N >= 700", "N <= 32768", "R * N >= 262144"], "body": "tile",
+            {"name": "streamed", "entry": "total.g0.streamed", "when": ["N + min(R * N // 16384, 188) >= 700", "N <= 32768", "R * N >= 262144"], "body": "tile",
              "order": "tiles(512)"},
             {"name": "general", "when": [], "body": "tile", "order": "tiles(512)"}])
 
     def test_what_a_group_reads_decides_which_rows_stream(self):
         """Elements that are read again are in a cache by then; a search reads them once and compares."""
-        for name, when in (("total", "N >= 700 and N <= 32768 and R * N >= 262144"), ("best", "N >= 600"),
-                           ("softmax", "N >= 700 and N <= 32768 and R * N >= 1048576"),
-                           ("norm", "N >= 700 and N <= 32768 and R * N >= 1048576")):
+        for name, when in (("total", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 262144"), ("best", "N >= 600"),
+                           ("softmax", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 1048576"),
+                           ("norm", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 1048576")):
             self.assertIn(f'<"streamed", when = "{when}"', self.schedule(name))
         narrow = PROGRAMS.replace('"N", ts.f32]) -> ts.Tensor["R", ts.f32]', '"N", ts.bf16]) -> ts.Tensor["R", ts.bf16]')
         self.source(narrow, "programs.py")
@@ -179,7 +179,7 @@ class Variants(Cli):
         text = self.schedule("total")
         guard = re.search(r'when = "(.*?)"', text)[0]
         without = re.sub(r", variants = \[.*?>\]", "", text)
-        streamed = 'N >= 700", "N <= 32768", "R * N >= 262144'
+        streamed = 'N + min(R * N // 16384, 188) >= 700", "N <= 32768", "R * N >= 262144'
         for edited, wanted in ((text.replace(guard, f'when = "{ANY_SIZE}"'), [ANY_SIZE, streamed]), (without, [])):
             path = self.folder / "edited.mlir"
             path.write_text(edited)

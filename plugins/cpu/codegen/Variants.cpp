@@ -59,12 +59,13 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
     propose("short", "columns <= " + std::to_string(tile->longest), tile->rows, tile->columns);
   if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
     const StreamedRows rows = StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain);
-    std::string when = llvm::formatv("columns >= {}", rows.least).str();
+    const std::string count = request.extent("B") == 1 ? "rows * columns" : "B * rows * columns";
+    std::string when = "columns";
+    if (rows.shorter > 0)
+      when += llvm::formatv(" + min({} // {}, {})", count, StreamedRows::kLarger, rows.shorter).str();
+    when += llvm::formatv(" >= {}", rows.least).str();
     if (rows.most != INT64_MAX) when += llvm::formatv(" and columns <= {}", rows.most).str();
-    if (rows.elements > 0)
-      when +=
-          llvm::formatv(" and {}rows * columns >= {}", request.extent("B") == 1 ? "" : "B * ", rows.elements)
-              .str();
+    if (rows.elements > 0) when += llvm::formatv(" and {} >= {}", count, rows.elements).str();
     propose("streamed", std::move(when), 1, group.getTile()[1]);
   }
   if (variants.empty()) return {};

@@ -1,7 +1,9 @@
 // The variants that kernels of graph functions have on the CPU.
 #pragma once
 #include "compiler/codegen/TargetBackend.h"
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace tessera::cpu {
 
@@ -9,10 +11,19 @@ namespace tessera::cpu {
 /// `elements` (docs/decisions/0124, 0135).
 struct StreamedRows {
   int64_t least = 700, most = 32768, elements = 1 << 20;
+  /// Rows of larger tensors may be shorter: by one element for each kLarger elements, up to `shorter`.
+  int64_t shorter = 188;
+  static constexpr int64_t kLarger = 1 << 14;
+
+  bool includes(int64_t columns, std::optional<int64_t> count) const {
+    return columns + (count ? std::min(*count / kLarger, shorter) : 0) >= least && columns <= most &&
+           (!count || *count >= elements);
+  }
 
   static StreamedRows of(bool finds, bool readsNarrow, bool readsAgain) {
-    if (finds) return {.least = 600, .most = INT64_MAX, .elements = 0};
-    if (readsNarrow) return {.elements = 1 << 22}; // widening hides more of the memory's latency
+    if (finds) return {.least = 600, .most = INT64_MAX, .elements = 0, .shorter = 0};
+    if (readsNarrow)
+      return {.elements = 1 << 22, .shorter = 0}; // widening hides more of the memory's latency
     // Elements that are read again are in a near cache by then.
     return {.elements = readsAgain ? 1 << 20 : 1 << 18};
   }
