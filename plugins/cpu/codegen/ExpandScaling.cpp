@@ -25,9 +25,6 @@ namespace tessera::cpu {
 
 namespace {
 
-/// Use the rounding mode of MXCSR.
-constexpr int32_t kCurrentMode = 4;
-
 bool isSplatOf(Value v, int64_t n) {
   DenseElementsAttr constant;
   return matchPattern(v, m_Constant(&constant)) && constant.isSplat() &&
@@ -86,8 +83,9 @@ struct ExpandScaling : impl::CpuExpandScalingBase<ExpandScaling> {
     auto number = [&](Type of, int64_t value) -> Value {
       return LLVM::ConstantOp::create(b, loc, of, b.getIntegerAttr(of, value));
     };
+    constexpr int64_t currentMode = 4; // that of MXCSR
     Value all = number(b.getIntegerType(static_cast<unsigned>(lanes)), -1),
-          mode = number(b.getI32Type(), kCurrentMode);
+          mode = number(b.getI32Type(), currentMode);
     auto scaled = [&](Value part, Value by) {
       Value values[] = {part, by, part, all, mode};
       return LLVM::CallIntrinsicOp::create(b, loc, vector, name, ValueRange(values)).getResult(0);
