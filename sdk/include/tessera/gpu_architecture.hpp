@@ -56,8 +56,8 @@ struct GpuArchitecture {
   int64_t registers = 0;             // of a unit, of 32 bits, if warps may have roles and divide them
   int64_t mostInCluster = 1;         // blocks of a cluster, which access each other's shared memory
   int64_t units = 0;                 // multiprocessors of a device that has all of them
-  int64_t chiplets = 1;              // on which consecutive blocks start in turn, each with a cache of its own
-  bool raisesPriority = false;       // warps that multiply ask to be issued before those that load
+  int64_t chiplets = 1;        // on which consecutive blocks start in turn, each with a cache of its own
+  bool raisesPriority = false; // warps that multiply ask to be issued before those that load
   // Tiles of products (rows, columns, depth) of f16 and bf16, largest first. The first one of which a product
   // has enough for all units is chosen, else the last.
   std::array<std::array<int64_t, 3>, 4> productTiles{};
