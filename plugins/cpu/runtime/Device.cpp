@@ -35,6 +35,7 @@ std::string capabilitiesOf(const DeviceInfo &info) {
               {"events", true},
               {"graphs", true},
               {"peer_access", false},
+              {"other_images", Json::array()}, // features decide which images run
               {"dtypes", dtypes}};
   // The processor's name is text from the firmware and may contain anything.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
