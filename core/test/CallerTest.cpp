@@ -29,12 +29,15 @@ protected:
     out = alloc<int64_t>(1);
     s = stream();
   }
-  /// A compiled kernel of FixtureKernels.c whose metadata has `launch`.
-  tsr_kernel_t image(const char *name, const char *launch = "launch: {may_wait: false}") {
+  /// A compiled kernel of FixtureKernels.c whose metadata has `launch` and more parameters.
+  tsr_kernel_t image(const char *name, const char *launch = "launch: {may_wait: false}", int scalars = 0) {
     Bundle bundle;
     bundle.images = {fixtureImage("cpu:x86-64", {name})};
     std::string &metadata = bundle.images[0].entries[0].metadata;
     metadata.replace(metadata.find("launch: {}"), 10, launch);
+    for (int i = 0; i < scalars; ++i)
+      metadata.insert(metadata.find("], launch"),
+                      ", {name: s" + std::to_string(i) + ", kind: scalar, dtype: i64}");
     std::string bytes;
     BundleError error;
     EXPECT_TRUE(writeBundle(bundle, bytes, error)) << error.text();
@@ -47,10 +50,13 @@ protected:
   static int64_t self() { return static_cast<int64_t>(pthread_self()); }
   /// Returns whether one of many launches ran in this thread before tsrLaunch returned. Many are needed
   /// because the time of a launch is predicted from earlier ones, which a busy machine may have slowed down.
-  bool everHere(tsr_kernel_t k, int launches = 2000) {
+  bool everHere(tsr_kernel_t k, int launches = 2000, int scalars = 0) {
+    int64_t scalar = 5;
+    std::vector<void *> args(static_cast<size_t>(1 + scalars), &scalar);
+    args[0] = &out;
     for (int i = 0; i < launches; ++i) {
       *out = 0;
-      EXPECT_OK(launch(k, s, out));
+      EXPECT_OK(tsrLaunch(k, s, kFromMetadata, args.data(), args.size()));
       if (peek(out) == self()) return true;
       while (tsrStreamQuery(s) == TSR_NOT_READY)
         std::this_thread::yield();
@@ -70,6 +76,12 @@ TEST_F(Callers, StartWorkersThatTakeNoSignals) {
 }
 
 TEST_F(Callers, RunBriefKernels) { EXPECT_TRUE(everHere(image("thread"))); }
+
+TEST_F(Callers, RunKernelsOfManyArguments) {
+  constexpr const char *brief = "launch: {may_wait: false}";
+  EXPECT_TRUE(everHere(image("thread", brief, 63), 2000, 63));
+  EXPECT_FALSE(everHere(image("thread", brief, 64), 200, 64)); // 65 with the result
+}
 
 // A kernel that waits for the host would block forever here.
 TEST_F(Callers, DoNotRunKernelsThatMayWait) {
