@@ -344,6 +344,23 @@ def k({params}):
     p.run({"M": m, "K": k, "N": n}, {name: inputs[name] for name in "AB"},
           {"X": want("f32", 7 * (a[:, :32] @ b[:32]), bound=7 * bound((a[:, :32], b[:32])))})
     yield p
+    # A ring of copies begins anew in each run of the inner loop. Its first slots are those of the last steps for some depths only.
+    for name, outer, add in (("columns", "for n in ts.tile.range(0, N, 64)", 1), ("sums", "for n in ts.tile.parallel(0, N, 64)", 3)):
+        repeat = add > 1
+        p = program(f"mma/several/nested-{name}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16], X: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 64):
+        {outer}:
+            x = ts.tile.zeros((64, 64), ts.f32)
+{"            for r in ts.tile.range(0, 3, 1):" + chr(10) if repeat else ""}{"    " * repeat}            for k in ts.tile.range(0, K, 32):
+{"    " * repeat}                x = ts.tile.mma(A[m:m+64, k:k+32], B[k:k+32, n:n+64], x)
+            X[m:m+64, n:n+64] = x
+""")
+        for depth in (24, 72, 136, 200):
+            left, right = random("bf16", (m, depth), depth), random("bf16", (depth, 136), 9)
+            p.run({"M": m, "K": depth, "N": 136}, {"A": ("bf16", left), "B": ("bf16", right)},
+                  {"X": want("f32", add * (left @ right), bound=add * (depth + 4) * 2.0**-22 * (np.abs(left) @ np.abs(right)))})
+        yield p
 
 
 def more_instructions():

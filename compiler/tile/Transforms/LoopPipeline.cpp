@@ -220,6 +220,9 @@ void Pipelining::apply(int64_t stages) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, distance, index(steps * step));
   };
   Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lower, upper);
+  // The loop may run again while other threads read what its last step has in the ring.
+  const bool runsAgain = loop_->getParentOfType<scf::ForOp>() || loop_->getParentOfType<scf::WhileOp>();
+  if (!roles_ && runsAgain) BarrierOp::create(b, loc);
   for (int64_t i = 0; !roles_ && i + 1 < stages; ++i) {
     Value inRange = i ? arith::AndIOp::create(b, loc, runs, isFurther(lower, i)).getResult() : runs;
     Value variable = i ? arith::AddIOp::create(b, loc, lower, index(i * step)).getResult() : lower;

@@ -265,9 +265,11 @@ void Pipelining::applyTensorRoles(int64_t stages) {
   for (Value words : {arrivals_, free_, done, unused})
     shared.push_back(words.getDefiningOp());
   BlockParts parts(kernel_, roles_, b);
+  // The barriers of the loop, which would have completed other copies, go with it.
+  if (copiesBefore()) BarrierOp::create(b, loc);
   const SmallVector<Value> copyEnd = llvm::to_vector_of<Value>(emitCopyRole(parts.copy, stages)),
                            multiplyEnd = emitMultiplyRole(parts.multiply, stages, done, unused);
-  // The sums are loaded before anything is stored, so that the next program but one can use their set.
+  // The sums are loaded before anything is stored, so that a later program can use their set.
   Value set = parts.math.start[0], phase = parts.math.start[1];
   AwaitBytesOp::create(b, loc, done, set, phase);
   Value any =
