@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <random>
 #include <regex>
+#include <stdexcept>
 #include <unistd.h>
 
 namespace tessera::bench {
@@ -299,6 +300,7 @@ Table benchChoice(const Settings &settings) {
     table.ok = table.ok && results.back().ok;
   }
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+  if (results.empty()) throw std::runtime_error("no case matches --only " + settings.only);
   std::sort(results.begin(), results.end(),
             [](const Result &a, const Result &b) { return a.ratio() > b.ratio(); });
   size_t near = 0, predicted = 0, right = 0;

@@ -154,7 +154,7 @@ std::string judge(const Goal &g, const std::vector<const CaseResult *> &cases) {
   for (const CaseResult *r : cases) {
     s.add(*r);
     if (r->score() < g.least) below.push_back(fmt::format("{} ({:.2f})", r->name, r->score()));
-    if (g.ofLimit > 0 && r->ofLimit() < g.ofLimit)
+    if (g.ofLimit > 0 && r->limit > 0 && r->ofLimit() < g.ofLimit)
       below.push_back(fmt::format("{} ({:.2f} of the limit)", r->name, r->ofLimit()));
   }
   std::string text = "; goal";

@@ -12,6 +12,7 @@
 #include "core/service/CompilerGate.h"
 #include "core/service/CompilerLoader.h"
 #include "core/service/CompilerObjects.h"
+#include "core/support/HostCpu.h"
 #include "core/tuning/TunedBodies.h"
 #include <atomic>
 #include <cstdlib>
@@ -98,8 +99,8 @@ std::string usedCompiler(const Store &store) {
   return loaded.identity;
 }
 
-/// Adds the processor, which is what target `cpu` compiles for. EBX of leaf 1 is skipped, since it depends on
-/// the core that runs this.
+/// Adds the processor, which is what target `cpu` compiles for, and whether the system lets this process use
+/// its tile registers. EBX of leaf 1 is skipped, since it depends on the core that runs this.
 void addProcessor(KeyText &key) {
 #if defined(__x86_64__)
   unsigned a, b, c, d;
@@ -107,6 +108,7 @@ void addProcessor(KeyText &key) {
     if (!__get_cpuid_count(leaf, sub, &a, &b, &c, &d)) continue;
     key.add(int64_t(a)).add(leaf == 1 ? int64_t(0) : int64_t(b)).add(int64_t(c)).add(int64_t(d));
   }
+  key.add(firstMissing({"amx-tile"}));
 #endif
 }
 

@@ -164,7 +164,11 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   const auto copyWarps = int64_t(op.getCopyWarps()), mathWarps = threads_ / target_.warpSize,
              copyRegisters = int64_t(op.getCopyRegisters()), mathRegisters = int64_t(op.getMathRegisters());
   const bool divides = copyRegisters && mathRegisters; // the registers
-  if (divides ? !target_.registers : op.getMultiply().empty()) return notImplemented(op);
+  const bool hasTensorMemory = llvm::any_of(target_.products, [](const MatrixProduct &row) {
+    const layout::Fragment *fragment = layout::findFragment(row.instruction);
+    return fragment && fragment->hasTensorMemory();
+  });
+  if (divides ? !target_.registers : op.getMultiply().empty() || !hasTensorMemory) return notImplemented(op);
   const int64_t atEntry =
       schedule::BlockAttr::registersAtEntry(copyWarps, copyRegisters, mathWarps, mathRegisters);
   if (divides && atEntry * blockThreads() > target_.registers)

@@ -95,19 +95,24 @@ private:
       if (!names.empty()) function(*f.stmt, std::move(names), depth_ + 1);
       return false;
     }
-    if (last.starts_with("atomic_") && e.items.size() > 1) {
-      const ast::Expr &place = *e.items[1];
+    auto argument = [&](const char *name) -> const ast::Expr * {
+      if (e.items.size() > 1) return e.items[1].get();
+      const auto found = std::ranges::find(e.keywords, name, &ast::Keyword::name);
+      return found == e.keywords.end() ? nullptr : found->value.get();
+    };
+    if (const ast::Expr *of = last.starts_with("atomic_") ? argument("tensor") : nullptr) {
+      const ast::Expr &place = *of;
       if (std::string t = tensor(place.kind == ast::Expr::Subscript ? *place.items[0] : place); !t.empty()) {
         out_.reads.insert(t);
         out_.writes.insert(t);
       }
       return false;
     }
-    if (last == "load" && e.items.size() > 1)
-      if (std::string t = tensor(*e.items[1]); !t.empty()) out_.reads.insert(t);
-    if (last == "store" && e.items.size() > 1) {
-      if (std::string t = tensor(*e.items[1]); !t.empty()) out_.writes.insert(t);
-      target(*e.items[1], false);
+    if (const ast::Expr *from = last == "load" ? argument("src") : nullptr)
+      if (std::string t = tensor(*from); !t.empty()) out_.reads.insert(t);
+    if (const ast::Expr *to = last == "store" ? argument("dst") : nullptr) {
+      if (std::string t = tensor(*to); !t.empty()) out_.writes.insert(t);
+      target(*to, false);
       for (size_t i = 2; i < e.items.size(); ++i)
         expression(*e.items[i]);
       for (const ast::Keyword &k : e.keywords)

@@ -111,6 +111,11 @@ Value store(Elaborator &ctx, const KernelCall &a) {
     return v.isError() ? std::move(v) : withMask(ctx, std::move(v), *a[3], "store");
   };
   if (!a[1]) { // ctx.store(A[i:i+64], value)
+    if (value->kind == ast::Expr::Tuple) {
+      ctx.fail(Code::E_ARGUMENTS, value->loc, "'store' has its index in brackets and as an argument",
+               "write ts.tile.store(C[i:i+8], value)");
+      return Value::none();
+    }
     Value v = ctx.operand(*value);
     std::optional<Elaborator::Access> target = ctx.access(*a[0]);
     if (!target) return Value::none();
@@ -257,8 +262,13 @@ static std::optional<std::vector<Value>> placeOfAtomic(Elaborator &ctx, const Ke
     return std::nullopt;
   };
   if (a[0]->kind == ast::Expr::Subscript) {
-    if (a[1]) {
-      ctx.fail(Code::E_ARGUMENTS, a[1]->loc, what + " has its index in brackets and as an argument", usage);
+    // An index that follows takes the place of the value, and the value that of the order.
+    const ast::Expr *order = a[a.function.id == FunctionId::AtomicCas ? 4 : 3];
+    const bool isTwice = a[1] || a[2]->kind == ast::Expr::Tuple || order->kind == ast::Expr::Int ||
+                         order->kind == ast::Expr::Float;
+    if (isTwice) {
+      ctx.fail(Code::E_ARGUMENTS, a[1] ? a[1]->loc : a[2]->loc,
+               what + " has its index in brackets and as an argument", usage);
       return std::nullopt;
     }
     std::optional<Elaborator::Access> access = ctx.access(*a[0]);

@@ -86,6 +86,10 @@ TEST(Diagnostics, HintsNameTheLikelySlip) {
               HasSubstr("'atomic_add' lacks its argument 'value'"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A, value=1.0)")).text(),
               HasSubstr("'atomic_add' lacks its argument 'index'"));
+  for (const char *call :
+       {"atomic_add(A[0, 0], 1, 2.0)", "atomic_add(A[0, 0], (0, 1), 2.0)", "store(A[0, 0], (0, 1), 2.0)"})
+    EXPECT_THAT(compile(kernelWith(std::string("ts.tile.") + call)).text(),
+                HasSubstr("has its index in brackets and as an argument"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_cas(A[0, 0], 2.0)")).text(),
               HasSubstr("hint: write ts.tile.atomic_cas(C[i], compare, value)"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A[0, 0], 1.0, index=(0, 0))")).text(),

@@ -105,7 +105,7 @@ TEST(Access, IsAsWideAsRunsOfBytes) {
       if (f.isInRegisters(operand))
         for (size_t axis : {0, 1})
           for (unsigned bytes : {1, 2, 4})
-            check(operandLayout(f, operand, {f.warps(), 2}, {384, 64}), axis, bytes);
+            check(operandLayout(f, operand, {f.warps(), 2}, {384, 128}), axis, bytes);
   for (int trial = 0; trial < 2000; ++trial) {
     TileLayout tile;
     tile.unit = {{3, 4}, {1, 3}};

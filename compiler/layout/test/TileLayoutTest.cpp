@@ -49,7 +49,7 @@ TEST(TileLayout, IsReadFromItsCoordinates) {
   for (const Fragment &f : allFragments())
     for (Operand operand : {Operand::A, Operand::B, Operand::C}) {
       if (!f.isInRegisters(operand)) continue;
-      TileLayout tile = operandLayout(f, operand, {f.warps(), 2}, {384, 192});
+      TileLayout tile = operandLayout(f, operand, {f.warps(), 2}, {384, 256});
       const Unit &u = tile.unit;
       auto read = TileLayout::fromCoordinates(coordinates(u, tile.reg), coordinates(u, tile.lane),
                                               coordinates(u, tile.warp), u.repeat);

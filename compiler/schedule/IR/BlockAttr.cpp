@@ -39,9 +39,15 @@ Attribute BlockAttr::parse(AsmParser &p, Type) {
   if (p.parseLess() || p.parseKeyword("roles") || p.parseEqual() || p.parseLSquare() ||
       p.parseKeyword("copy") || warpsOf(copyWarps) || registersOf(copyRegisters) || next())
     return {};
-  if (succeeded(p.parseOptionalKeyword("multiply")) && (warpsOf(multiplyWarps) || next())) return {};
-  if (p.parseKeyword("math") || warpsOf(mathWarps) || registersOf(mathRegisters) || p.parseRSquare())
-    return {};
+  if (succeeded(p.parseOptionalKeyword("multiply"))) {
+    if (warpsOf(multiplyWarps) || next()) return {};
+    if (multiplyWarps < 1)
+      return p.emitError(where, "the role multiply has ") << multiplyWarps << " warps, at least 1",
+             Attribute();
+  }
+  if (p.parseKeyword("math") || warpsOf(mathWarps) || registersOf(mathRegisters)) return {};
+  if (hasMore) return p.emitError(p.getCurrentLocation(), "expected ']' in place of the comma"), Attribute();
+  if (p.parseRSquare()) return {};
   int64_t rows = 1, columns = 1, sums = 1;
   (void)comma();
   if (hasMore && succeeded(p.parseOptionalKeyword("cluster")) &&

@@ -98,6 +98,20 @@ LogicalResult RolesOp::verify() {
   if ((getMultiplyWarps() > 0) == getMultiply().empty())
     return emitOpError() << "has " << getMultiplyWarps() << " warps that start products and "
                          << (getMultiply().empty() ? "no part" : "a part") << " for them";
+  // In the order of the text, which is that of execution: a loop begins and ends with the turn, or without.
+  Operation *turn = nullptr, *wrong = nullptr;
+  getMath().walk([&](Operation *op) {
+    if (isa<AwaitTurnOp>(op) ? turn != nullptr : isa<PassTurnOp>(op) && !turn) wrong = op;
+    if (isa<BarrierOp>(op) && turn) wrong = op;
+    if (isa<AwaitTurnOp>(op)) turn = op;
+    if (isa<PassTurnOp>(op)) turn = nullptr;
+    return wrong ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (wrong && isa<BarrierOp>(wrong))
+    return wrong->emitOpError() << "is met in a turn, for whose end other threads wait before they reach it";
+  if (wrong || turn)
+    return (wrong ? wrong : turn)->emitOpError()
+           << "has no counterpart: turns are awaited and passed alternately";
   return success();
 }
 /// Checks that the operation is in the part of tile.roles that computes.

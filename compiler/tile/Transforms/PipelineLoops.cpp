@@ -191,7 +191,8 @@ private:
   /// Chooses the roles of the warps that execute the loop, whose copies are boxes.
   LogicalResult chooseRoles(KernelOp kernel, Pipelining &pipelining) {
     const bool inTensorMemory = pipelining.sumsInTensorMemory();
-    whyNoRoles_ = registers || inTensorMemory ? pipelining.whyNotRoles() : target + " has no roles of warps";
+    whyNoRoles_ = registers || inTensorMemory ? pipelining.whyNotRoles()
+                                              : target + " has no roles of warps for this loop";
     if (!whyNoRoles_.empty()) return success();
     const int64_t warps = int64_t(kernel.getThreads().value_or(threads)) / kWarpLanes;
     if (demandedRoles_) {

@@ -163,13 +163,18 @@ public:
     image.target = imageName();
     image.features = cpu_.required;
     std::vector<std::string> objects, symbols;
+    bool usesTiles = false;
     for (codegen::CodeUnit &unit : units) {
       llvm::move(unit.objects, std::back_inserter(objects));
       for (BundleEntry &entry : unit.entries) {
+        usesTiles |= StringRef(entry.metadata).contains("instruction: tdp");
         if (entry.kind == EntryKind::Kernel) symbols.push_back(entry.name);
         image.entries.push_back(std::move(entry));
       }
     }
+    // Only products use AMX. Who asks the system for its tile registers pays for it (docs/bundles.md).
+    if (!usesTiles)
+      llvm::erase_if(image.features, [](StringRef feature) { return feature.starts_with("amx-"); });
     Expected<std::string> linked = linkShared(objects, symbols, cpu_);
     if (!linked) return linked.error();
     image.data = std::move(*linked);

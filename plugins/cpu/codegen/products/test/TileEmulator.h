@@ -2,6 +2,7 @@
 // handler of SIGILL does what Intel's manual (Instruction Set Extensions Programming Reference) defines. So
 // tests run the code that is shipped. For one thread.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <immintrin.h>
 #include <ucontext.h>
+#include <utility>
 
 namespace tessera::cpu::product {
 
@@ -104,6 +106,10 @@ private:
   static void configure(const uint8_t *from) {
     State &s = state();
     if (from[0] != 1) fail("a palette other than 1");
+    // The row to restart at, and what is reserved.
+    for (auto [first, end] : {std::pair(1, 16), {32, 48}, {56, 64}})
+      if (std::any_of(from + first, from + end, [](uint8_t byte) { return byte != 0; }))
+        fail("a configuration with bytes that must be 0");
     for (int t = 0; t < 8; ++t) {
       uint16_t bytes;
       std::memcpy(&bytes, from + 16 + 2 * t, 2);
