@@ -294,6 +294,10 @@ MaybeError chooseBackend(const Arguments &args, std::string &out) {
   out = args.value("backend");
   if (!args.has("arch") && !args.has("check")) return std::nullopt;
   if (out.empty()) out = tessera::environment("TESSERA_BACKEND");
+  if (out.find(":emulated:") != std::string::npos && !args.has("arch")) { // it names the architecture, too
+    if (!out.ends_with("+check")) out += "+check";
+    return std::nullopt;
+  }
   if (!out.ends_with(":emulated"))
     return Error{"E_OPTION_VALUE",
                  fmt::format("--{} is for emulated backends; the backend is {}",
