@@ -121,6 +121,9 @@ struct MetadataProduct {
   DType in = DType::F32, acc = DType::F32; // of the factors as they are multiplied, and of the sums
   std::string at = {};                     // "gemm.py:14"; "": unknown
 
+  /// Is it multiplied in the tile registers of AMX (tdpbssd, tdpbuud, tdpbf16ps)?
+  bool usesTileRegisters() const { return instruction.starts_with("tdp"); }
+
   bool operator==(const MetadataProduct &) const = default;
 };
 

@@ -18,11 +18,14 @@ std::string backendOf(const std::string &target) { return target.substr(0, targe
 
 bool isCpu(const ContextObject &context) { return std::string_view(context.backend->name()) == "cpu"; }
 
+using Targets = std::vector<std::string>;
+
 /// The targets whose images a GPU runs, preferred first: its own architecture's, then those that its plugin
-/// names in its capabilities.
-std::vector<std::string> imageTargets(const ContextObject &context) {
+/// names in its capabilities. Of the CPU there are none: features decide.
+Targets imageTargets(const ContextObject &context) {
+  if (isCpu(context)) return {};
   const DeviceInfo &info = context.device->info();
-  std::vector<std::string> all = {info.arch};
+  Targets all = {info.arch};
   const auto capabilities = nlohmann::json::parse(info.capabilities, nullptr, /*allow_exceptions=*/false);
   if (capabilities.is_object() && capabilities.contains("other_images"))
     for (const nlohmann::json &target : capabilities["other_images"])
@@ -31,30 +34,27 @@ std::vector<std::string> imageTargets(const ContextObject &context) {
 }
 
 /// Returns why the device cannot run the image; an empty text means that it can.
-std::string obstacle(const BundleImage &image, const ContextObject &context) {
+std::string obstacle(const BundleImage &image, const ContextObject &context, const Targets &targets) {
   const char *backend = context.backend->name();
   if (backendOf(image.target) != backend) return "not of backend " + std::string(backend);
-  if (!isCpu(context)) {
-    const std::vector<std::string> targets = imageTargets(context);
+  if (!isCpu(context))
     return std::ranges::count(targets, image.target) ? "" : "the device is " + context.device->info().arch;
-  }
   return obstacleTo(image.features);
 }
 
 /// Ranks the images that can run: the larger value is better.
-int rank(const BundleImage &image, const ContextObject &context) {
-  if (!isCpu(context)) {
-    const std::vector<std::string> targets = imageTargets(context);
-    return static_cast<int>(targets.end() - std::ranges::find(targets, image.target));
-  }
+int rank(const BundleImage &image, const ContextObject &context, const Targets &targets) {
+  if (!isCpu(context)) return static_cast<int>(targets.end() - std::ranges::find(targets, image.target));
   std::string_view name = std::string_view(image.target).substr(backendOf(image.target).size() + 1);
   return name == hostCpuName() ? INT_MAX : static_cast<int>(image.features.size());
 }
 
 const BundleImage *choose(const Bundle &bundle, const ContextObject &context) {
+  const Targets targets = imageTargets(context);
   const BundleImage *best = nullptr;
   for (const BundleImage &image : bundle.images)
-    if (obstacle(image, context).empty() && (!best || rank(image, context) > rank(*best, context)))
+    if (obstacle(image, context, targets).empty() &&
+        (!best || rank(image, context, targets) > rank(*best, context, targets)))
       best = &image;
   return best;
 }
@@ -120,13 +120,13 @@ tsr_status_t openBest(const Bundle &bundle, const ContextObject &context, const 
 
 BundleError noImage(const Bundle &bundle, const ContextObject &context, const std::string &name,
                     const std::string &compilerWhy) {
+  const Targets targets = imageTargets(context);
   std::string held;
   for (const BundleImage &image : bundle.images)
-    held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context) + ")";
+    held += (held.empty() ? "" : ", ") + image.target + " (" + obstacle(image, context, targets) + ")";
   std::string device = isCpu(context) ? hostCpuTarget() : "";
-  if (!isCpu(context))
-    for (const std::string &target : imageTargets(context))
-      device += (device.empty() ? "" : " or ") + target;
+  for (const std::string &target : targets)
+    device += (device.empty() ? "" : " or ") + target;
   return {"E_BUNDLE_NO_IMAGE",
           name + ": no image for " + device + "; it holds " + (held.empty() ? "none" : held) +
               (bundle.ir.empty() ? " and no IR" : ", and its IR cannot be compiled: " + compilerWhy),

@@ -19,9 +19,7 @@ namespace {
 /// Returns why a kernel of the CPU cannot use the tile registers that its products take. A raw image lists no
 /// features, and the system saves these registers only for processes that have asked for them.
 std::string obstacleOfTiles(const ContextObject &context, const KernelMetadata &m) {
-  const bool usesTiles = std::any_of(m.products.begin(), m.products.end(), [](const MetadataProduct &p) {
-    return p.instruction.starts_with("tdp");
-  });
+  const bool usesTiles = std::ranges::any_of(m.products, &MetadataProduct::usesTileRegisters);
   return usesTiles && std::string_view(context.backend->name()) == "cpu" ? obstacleTo({"amx-tile"}) : "";
 }
 

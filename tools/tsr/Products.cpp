@@ -5,10 +5,9 @@ namespace tessera::cli {
 
 std::string textOf(const MetadataProduct &p) {
   // Those of AMX, which no processor has had that this release was tested on (docs/decisions/0129).
-  const bool isTiles = p.instruction.starts_with("tdp");
   return fmt::format("{}, {} into {}{}{}", p.instruction, name(p.in), name(p.acc),
                      p.at.empty() ? "" : ", " + p.at,
-                     isTiles ? " (compiled, assembly checked, not executed on hardware)" : "");
+                     p.usesTileRegisters() ? " (compiled, assembly checked, not executed on hardware)" : "");
 }
 
 Json jsonOf(const std::vector<MetadataProduct> &products) {

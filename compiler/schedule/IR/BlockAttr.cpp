@@ -16,8 +16,10 @@ int64_t BlockAttr::registersAtEntry(int64_t copyWarps, int64_t copyRegisters, in
   return llvm::alignTo(llvm::divideCeil(all, copyWarps + mathWarps), kRegisterStep);
 }
 
-/// roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], cluster = [2, 1], pingpong,
-/// persistent roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent
+/// One of
+///   roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], cluster = [2, 1], persistent
+///   roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent
+/// `pingpong` may stand before `persistent`.
 Attribute BlockAttr::parse(AsmParser &p, Type) {
   const SMLoc where = p.getCurrentLocation();
   bool hasMore = false; // a comma was read
@@ -41,9 +43,8 @@ Attribute BlockAttr::parse(AsmParser &p, Type) {
     return {};
   if (succeeded(p.parseOptionalKeyword("multiply"))) {
     if (warpsOf(multiplyWarps) || next()) return {};
-    if (multiplyWarps < 1)
-      return p.emitError(where, "the role multiply has ") << multiplyWarps << " warps, at least 1",
-             Attribute();
+    if (multiplyWarps == 0) // in the attribute, 0 says that there is no such role
+      return p.emitError(where, "role multiply has 0 warps; leave it out"), Attribute();
   }
   if (p.parseKeyword("math") || warpsOf(mathWarps) || registersOf(mathRegisters)) return {};
   if (hasMore) return p.emitError(p.getCurrentLocation(), "expected ']' in place of the comma"), Attribute();

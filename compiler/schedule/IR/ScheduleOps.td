@@ -98,8 +98,8 @@ def Schedule_GridOp : Schedule_Op<"grid", [
     lists the axes from the slowest to the fastest of the linearised grid; `placement` says where it may run.
     With `group_rows = 16` the last two axes of `order` are walked in groups of 16 rows, column by column in each group:
     programs that run at the same time read fewer rows and columns of a product's factors. Results do not depend on it.
-    With `chiplets = 8` programs are renumbered so that those of a chiplet are neighbours: a device starts consecutive programs on so many chiplets in turn, each
-    with a cache of its own.
+    With `chiplets = 8` programs are renumbered so that those of a chiplet are neighbours: a device starts consecutive programs
+    on so many chiplets in turn, each with a cache of its own.
   }];
   let arguments = (ins Tile_IndexExprArray:$from, Tile_IndexExprArray:$to, Tile_IndexExprArray:$step, StrArrayAttr:$names,
                        OptionalAttr<DenseBoolArrayAttr>:$batch, OptionalAttr<StrAttr>:$placement,
