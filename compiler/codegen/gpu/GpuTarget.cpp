@@ -100,8 +100,10 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     if (isCopiedAhead)
       return {codegen::coverExtent(request.rows, kFewRows, 128),
               codegen::coverExtent(request.columns, 64, 128), 64 / info(*request.product).storageBytes};
-    // Operands and accumulator within 48 KiB of shared memory; a row of bytes as deep as an instruction.
-    return {64, 64, request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
+    // Operands and accumulator within 48 KiB of shared memory; a row of bytes as deep as an instruction. Few
+    // rows as above; 64 columns are an instruction's for each of four warps.
+    return {codegen::coverExtent(request.rows, kFewRows, 64), 64,
+            request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:
     if (isCopiedAhead) return {64, 64};
     return {32, 32};

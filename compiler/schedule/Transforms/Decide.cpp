@@ -33,8 +33,9 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
 private:
   static constexpr int64_t kSumsOfLane = 32, kMostSumsOfWarp = 1024;
 
-  /// The program's request, if a block may have as many; else as many warps as have enough sums each of the
-  /// smallest product.
+  /// The program's request, if a block may have as many. Else, of products by matrix instructions, as many
+  /// warps as have enough sums each of the smallest product; of other kernels, as many as have an element of
+  /// the largest tile for each lane, up to the target's own number.
   void decideWarps(KernelOp kernel) {
     if (kernel.getWarps()) return;
     Builder b(&getContext());
@@ -63,10 +64,29 @@ private:
       if (!dtype || !llvm::is_contained(factors, name(*dtype))) return;
       sums = std::min(sums.value_or(type.getNumElements()), type.getNumElements());
     });
-    if (!sums) return;
+    if (!sums) {
+      const int64_t number = llvm::bit_ceil(uint64_t(llvm::divideCeil(largestTile(kernel), lanes)));
+      if (number < warps && !kernel->hasAttr(kBlock)) kernel.setWarps(number);
+      return;
+    }
     const int64_t sumsOfWarp = std::min(kSumsOfLane * lanes, kMostSumsOfWarp);
     int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / sumsOfWarp)), 4, warps);
     if (number < warps) kernel.setWarps(number);
+  }
+
+  /// Elements of the kernel's largest tile or buffer, 1 where it has scalars alone. The lanes of
+  /// `schedule.lanes` are as many as a target likes.
+  static int64_t largestTile(KernelOp kernel) {
+    int64_t largest = 1;
+    kernel.walk([&](Operation *op) {
+      if (isa<LanesOp>(op)) largest = std::numeric_limits<int32_t>::max();
+      for (Type type : op->getResultTypes())
+        if (auto tensor = dyn_cast<RankedTensorType>(type))
+          largest = std::max(largest, tensor.getNumElements());
+        else if (auto buffer = dyn_cast<tile::BufferType>(type))
+          largest = std::max(largest, buffer.getNumElements());
+    });
+    return largest;
   }
 
   /// Which variables of the grid, one bit each, a position of a load may follow from.

@@ -60,8 +60,8 @@ def ScheduleDecide : Pass<"schedule-decide", "::tessera::schedule::KernelOp"> {
     `chiplets` these, `schedule.lanes` its `lanes_per_program`, loops their
     `schedule.stages`, and the kernel its `schedule.fusion`: "auto" lets `tile-fuse` compute a value inside the loop of
     the op that uses it, "none" gives every value memory of its own. `schedule.fuse = false` on a single op ends a
-    fusion group there. On GPUs a kernel with a product by a matrix instruction gets `warps`: the tunable `num_warps`, or a
-    number that follows from its tile. A decision that is already there is kept, so that a mapper, a tuner or a person can take
+    fusion group there. On GPUs a kernel gets `warps`: the tunable `num_warps`, or a number that follows
+    from the tile of its product by matrix instructions, or one that leaves no lane without an element of its largest tile. A decision that is already there is kept, so that a mapper, a tuner or a person can take
     any of them first.
   }];
   let options = [

@@ -78,5 +78,32 @@ schedule.kernel @asked(%M: index) attributes {params = [#tile.param<name = "M", 
 // WARPS-NOT: {{[ {]}}warps =
 schedule.kernel @refused(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>], tunables = {num_warps = 6 : i64}} {
   schedule.grid () = () to () step () names [] {
+    %a = arith.constant dense<1.0> : tensor<32x8xf32>
+  }
+}
+
+// Without such a product every lane has an element of the largest tile or buffer, here of 40; scalars are one warp's.
+// WARPS-LABEL: schedule.kernel @tiny
+// WARPS-SAME: warps = 2 : i64
+schedule.kernel @tiny(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+    %a = arith.constant dense<1.0> : tensor<16xf32>
+    %b = tile.alloc_shared : !tile.buffer<5x8xf32, none>
+  }
+}
+
+// WARPS-LABEL: schedule.kernel @scalars
+// WARPS-SAME: warps = 1 : i64
+schedule.kernel @scalars(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+    %a = arith.constant 1.0 : f32
+  }
+}
+
+// Lanes are as many as the target likes.
+// WARPS-LABEL: schedule.kernel @many_lanes
+// WARPS-NOT: {{[ {]}}warps =
+schedule.kernel @many_lanes(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.lanes %i to "M" {
   }
 }
