@@ -31,20 +31,21 @@ Value reversed(ImplicitLocOpBuilder &b, Value v) {
 
 } // namespace
 
-void TileLowering::exchangePairs(const Place &place, int64_t axis, int64_t stride, bool isMirrored,
+void TileLowering::exchangePairs(const Place &place, int64_t axis, Value stride, bool isMirrored,
                                  int64_t lanes) {
   const bool alongLanes = axis + 1 == static_cast<int64_t>(place.shape.size());
   Vec<int64_t> pairs(place.shape);
   pairs[axis] /= 2;
   nest(pairs, lanes, [&](Indices at, int64_t width) {
     // Pair p is in group p / stride; its first element is p + p / stride * stride.
-    Value p = at[axis], within = arith::AndIOp::create(b_, p, constant(stride - 1));
+    Value p = at[axis], within = arith::AndIOp::create(b_, p, arith::SubIOp::create(b_, stride, constant(1)));
     Value first = arith::SubIOp::create(b_, arith::AddIOp::create(b_, p, p), within);
-    Value second = arith::AddIOp::create(b_, first, constant(stride));
+    Value second = arith::AddIOp::create(b_, first, stride);
     const bool isReversed = isMirrored && alongLanes && width;
     if (isMirrored) { // counted from the end of the group
       Value twice = arith::AddIOp::create(b_, within, within);
-      Value last = arith::AddIOp::create(b_, first, constant(2 * stride - (isReversed ? width : 1)));
+      Value last = arith::AddIOp::create(b_, second,
+                                         arith::SubIOp::create(b_, stride, constant(isReversed ? width : 1)));
       second = arith::SubIOp::create(b_, last, twice);
     }
     Vec<Value> here(at), there(at);
@@ -99,12 +100,24 @@ LogicalResult TileLowering::lowerSort(tile::SortOp op) {
   masks.clear();
   for (int64_t stride = width / 2; stride; stride /= 2)
     masks.push_back(stride);
-  for (int64_t group = 2 * std::max<int64_t>(width, 1); group <= extent; group *= 2) {
-    exchangePairs(to, axis, group / 2, /*isMirrored=*/true, lanes);
-    for (int64_t stride = group / 4; stride && stride >= width; stride /= 2)
-      exchangePairs(to, axis, stride, /*isMirrored=*/false, lanes);
+  // One body for all merges and one for all their steps: a network of 4096 elements has 78 of them, which as
+  // code of their own took seconds to compile.
+  auto repeat = [&](Value begin, Value end, llvm::function_ref<void(Value)> body) {
+    auto loop = scf::ForOp::create(b_, begin, end, constant(1));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  };
+  const Value sorted = constant(llvm::Log2_64(uint64_t(std::max<int64_t>(width, 1)))), one = constant(1);
+  repeat(sorted, constant(llvm::Log2_64(uint64_t(extent))), [&](Value level) {
+    Value half = arith::ShLIOp::create(b_, one, level); // of a group that is merged
+    exchangePairs(to, axis, half, /*isMirrored=*/true, lanes);
+    repeat(constant(0), arith::SubIOp::create(b_, level, sorted), [&](Value step) {
+      Value shift = arith::AddIOp::create(b_, step, one);
+      exchangePairs(to, axis, arith::ShRUIOp::create(b_, half, shift), /*isMirrored=*/false, lanes);
+    });
     if (!masks.empty()) inRegisters(masks);
-  }
+  });
   return success();
 }
 

@@ -419,7 +419,7 @@ protected:
   LogicalResult lowerSort(tile::SortOp);
   /// Exchanges elements `stride` apart, or at mirrored places of a group of 2 * `stride`, so that the smaller
   /// is first.
-  void exchangePairs(const Place &, int64_t axis, int64_t stride, bool isMirrored, int64_t lanes);
+  void exchangePairs(const Place &, int64_t axis, Value stride, bool isMirrored, int64_t lanes);
 
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
   /// The neutral element: its combination with any x is x. In its register type.
