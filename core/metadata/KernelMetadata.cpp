@@ -203,7 +203,7 @@ void readTensorMaps(const YAML::Node &list, KernelMetadata &m) {
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   checkMap(node, "launch",
            {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "persistent",
-            "tensor_maps", "variants"});
+            "shares_operands", "tensor_maps", "variants"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -237,6 +237,7 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
     out = text == "true";
   };
   readFlag("may_wait", m.mayWait);
+  readFlag("shares_operands", m.sharesOperands);
   readFlag("persistent", m.isPersistent);
 }
 
@@ -404,7 +405,8 @@ bool isOne(const int64_t (&three)[3]) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.products.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes &&
          !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) && m.tensorMaps.empty() &&
-         m.lanesPerProgram == 1 && m.mayWait && !m.isPersistent && m.epilogue.empty() && m.reports.empty();
+         m.lanesPerProgram == 1 && m.mayWait && !m.sharesOperands && !m.isPersistent && m.epilogue.empty() &&
+         m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -602,6 +604,7 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
+  if (m.sharesOperands) out << YAML::Key << "shares_operands" << YAML::Value << "true";
   if (m.isPersistent) out << YAML::Key << "persistent" << YAML::Value << "true";
   if (!m.tensorMaps.empty()) {
     out << YAML::Key << "tensor_maps" << YAML::Value << YAML::BeginSeq;

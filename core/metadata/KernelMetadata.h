@@ -29,6 +29,8 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
+//     shares_operands: true       # a call packs what consecutive programs read: few long ranges of programs
+//                                 # are faster than many short ones; false if absent
 //     persistent: true            # at most as many blocks as a device runs at once, each of several
 //     programs;
 //                                 # absent: a block for each program
@@ -162,6 +164,7 @@ struct KernelMetadata {
   int64_t lanesPerProgram = 1;
   std::vector<MetadataTensorMap> tensorMaps;
   bool mayWait = true;                 // false: known not to run until another thread writes to memory
+  bool sharesOperands = false;         // consecutive programs of one call read the same packed operands
   bool isPersistent = false;           // a thread block runs programs until there are no more
   std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;

@@ -151,6 +151,15 @@ TEST(KernelMetadata, AGridMayBePersistent) {
             "line 22: launch.persistent: expected true or false, found '2'");
 }
 
+TEST(KernelMetadata, ProgramsMayShareOperands) {
+  EXPECT_FALSE(parsed(kGemm).sharesOperands);
+  KernelMetadata m = parsed(with("4096", "4096\n  shares_operands: true"));
+  EXPECT_TRUE(m.sharesOperands);
+  EXPECT_TRUE(parsed(m.toYaml()).sharesOperands);
+  EXPECT_EQ(errorOf(with("4096", "4096\n  shares_operands: some")),
+            "line 22: launch.shares_operands: expected true or false, found 'some'");
+}
+
 TEST(KernelMetadata, KernelsMayWaitByDefault) {
   EXPECT_TRUE(parsed(kGemm).mayWait);
   EXPECT_TRUE(parsed(with("4096", "4096\n  may_wait: true")).mayWait);

@@ -175,6 +175,7 @@ KernelMetadata describeKernel(tile::KernelOp kernel, StringRef target) {
   m.epilogue = strings(kernel.getEpilogueAttr());
   m.fallbacks = strings(kernel.getFallbacksAttr());
   m.mayWait = mayWait(kernel);
+  m.sharesOperands = kernel->hasAttr(tile::kProduct);
   return m;
 }
 

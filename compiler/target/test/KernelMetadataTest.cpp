@@ -71,6 +71,7 @@ TEST_F(KernelMetadataTest, AbsentAttributesAndTheRuntimeReadsItBack) {
   EXPECT_EQ(m.numerics, "standard");
   EXPECT_EQ(m.lanesPerProgram, 1);
   EXPECT_FALSE(m.mayWait);
+  EXPECT_FALSE(m.sharesOperands);
   KernelMetadata back;
   std::string why;
   ASSERT_TRUE(KernelMetadata::fromYaml(m.toYaml(), back, why)) << why;

@@ -20,7 +20,8 @@ struct Kernel final : DeviceKernel {
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), scratchBytes(spec.scratchBytes),
         code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))),
         runsAnywhere(spec.scratchBytes <= kMostScratch && spec.valueCount <= kMostValues &&
-                     spec.metadata.find("may_wait: false") != std::string::npos) {}
+                     spec.metadata.find("may_wait: false") != std::string::npos),
+        sharesOperands(spec.metadata.find("shares_operands: true") != std::string::npos) {}
   const std::string name;
   const size_t scratchBytes;
   const std::shared_ptr<void> code; // keeps `entry` valid
@@ -28,6 +29,9 @@ struct Kernel final : DeviceKernel {
   /// Whether the program's own threads may run it: it is small and does not wait for them. Only this spelling
   /// in the metadata counts, because a kernel without it may wait.
   const bool runsAnywhere;
+  /// Whether a call packs operands once for all of its programs, so that few long calls are faster. Those of
+  /// one index of the grid's other axes, which follow each other, share the most.
+  const bool sharesOperands;
 
   /// Returns how long a launch is expected to take on one thread, in picoseconds; INT64_MAX if that is
   /// unknown. The cost of a program depends on dims and scalars, so the last measurement counts only if every

@@ -258,7 +258,7 @@ tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const u
   return submit(why, predicted, [&](Command &c) {
     c.kind = Command::Kind::Launch;
     c.kernel = std::static_pointer_cast<Kernel>(kernel);
-    c.programs = grid.programs();
+    c.grid = grid;
     c.isAlone = isAlone;
     size_t count = c.kernel->valueCount;
     if (count <= Command::kInlineValues)
@@ -415,9 +415,9 @@ void Stream::executeNext() {
 }
 
 /// Returns false when the launch failed.
-bool Stream::launch(Kernel &kernel, const uint64_t *values, int64_t programs, const Command &command) {
+bool Stream::launch(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, const Command &command) {
   try {
-    if (launcher_.run(kernel, values, programs, command.isAlone,
+    if (launcher_.run(kernel, values, grid, command.isAlone,
                       command.kind == Command::Kind::Launch ? command.begun : Clock::time_point{}))
       return true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
@@ -459,11 +459,12 @@ void Stream::fillNow(void *dst, uint8_t byte, size_t bytes) {
     activities_.time(activity(TSR_ACTIVITY_FILL, bytes, 0), "", work);
 }
 
-bool Stream::launchNow(Kernel &kernel, const uint64_t *values, int64_t programs, const Command &command) {
+bool Stream::launchNow(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid,
+                       const Command &command) {
   if (!activities_.areOn()) [[likely]]
-    return launch(kernel, values, programs, command);
-  return activities_.time(activity(TSR_ACTIVITY_LAUNCH, 0, programs), kernel.name.c_str(),
-                          [&] { return launch(kernel, values, programs, command); });
+    return launch(kernel, values, grid, command);
+  return activities_.time(activity(TSR_ACTIVITY_LAUNCH, 0, grid.programs()), kernel.name.c_str(),
+                          [&] { return launch(kernel, values, grid, command); });
 }
 
 /// With `drop`, performs only records and waits, which must happen even after a failure.
@@ -477,8 +478,7 @@ void Stream::execute(Command &c, bool drop) {
     if (!drop) fillNow(c.dst, c.byte, c.bytes);
     break;
   case Command::Kind::Launch:
-    if (!drop)
-      launchNow(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.programs, c);
+    if (!drop) launchNow(*c.kernel, c.moreValues.empty() ? c.inlineValues : c.moreValues.data(), c.grid, c);
     break;
   case Command::Kind::Record:
     c.point->reach();
@@ -517,8 +517,7 @@ void Stream::replay(const Command &c, bool drop) {
       if (!drop) fillNow(node.dst, node.byte, node.bytes);
       break;
     case GraphNode::Kind::Launch:
-      if (!drop)
-        drop = !launchNow(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid.programs(), c);
+      if (!drop) drop = !launchNow(static_cast<Kernel &>(*node.kernel), node.values.data(), node.grid, c);
       break;
     case GraphNode::Kind::Record:
       (*point++)->reach();

@@ -56,7 +56,7 @@ struct Command {
   const void *src = nullptr;
   size_t bytes = 0;
   bool *ran = nullptr; // set, for a caller that waits, if the command was not dropped
-  int64_t programs = 0;
+  LaunchGrid grid;
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<EventPoint> point;
   uint64_t inlineValues[kInlineValues];
@@ -114,11 +114,11 @@ private:
   void execute(Command &, bool drop);
   void replay(const Command &, bool drop);
   void callNow(const HostCall &);
-  bool launch(Kernel &, const uint64_t *values, int64_t programs, const Command &);
+  bool launch(Kernel &, const uint64_t *values, const LaunchGrid &, const Command &);
   tsr_be_activity_t activity(uint32_t kind, uint64_t bytes, int64_t programs) const;
   void copyNow(void *dst, const void *src, size_t bytes);
   void fillNow(void *dst, uint8_t byte, size_t bytes);
-  bool launchNow(Kernel &, const uint64_t *values, int64_t programs, const Command &);
+  bool launchNow(Kernel &, const uint64_t *values, const LaunchGrid &, const Command &);
   static int64_t predict(const DeviceGraph &, const std::vector<std::shared_ptr<EventPoint>> &points);
   void fail(tsr_status_t, std::string text);
 

@@ -116,7 +116,13 @@ int helpersFor(double ps, int64_t wakePs, int most) {
 /// thread first works through its own run, so that neighbouring programs share a core's cache, then helps
 /// with the other runs. A helper that arrives late finds nothing to claim; it shares ownership, so the job
 /// still exists.
+///
+/// If programs share operands (Kernel::sharesOperands), a thread claims most of its run at once, and half of
+/// what is left of another's run: docs/decisions/0141.
 struct Job {
+  struct Claim {
+    int64_t first = 0, count = 0; // chunks; none: nothing is left
+  };
   struct alignas(64) Run {
     std::atomic<int64_t> next{0};
     int64_t end = 0;
@@ -126,6 +132,7 @@ struct Job {
   const uint64_t *values;
   size_t scratchBytes;
   int64_t begin, programs, chunks;
+  bool sharesOperands;
   std::vector<Run> runs;
   std::atomic<int64_t> chunksLeft{0};
   std::atomic<bool> outOfMemory{false};
@@ -137,15 +144,18 @@ struct Job {
 
   /// For the programs from `first` on, in at most `most` chunks, for `threads` threads. `areAwake`: whether
   /// the helpers that are about to be called still look for work; `inLoop`: whether they should afterwards.
-  void prepare(const Kernel &kernel, const uint64_t *launchValues, int64_t first, int64_t count, int threads,
-               int64_t most, bool areAwake, bool inLoop) {
+  void prepare(const Kernel &kernel, const uint64_t *launchValues, const LaunchGrid &grid, int64_t first,
+               int threads, int64_t most, bool areAwake, bool inLoop) {
     entry = kernel.entry;
     values = launchValues;
     scratchBytes = kernel.scratchBytes;
     begin = first;
-    programs = count;
+    programs = grid.programs() - first;
+    sharesOperands = kernel.sharesOperands;
     if (static_cast<int>(runs.size()) != threads) runs = std::vector<Run>(static_cast<size_t>(threads));
-    chunks = std::clamp<int64_t>(most, 1, std::min<int64_t>(count, threads * kChunksPerThread));
+    chunks = sharesOperands
+                 ? chunksThatShare(grid, threads)
+                 : std::clamp<int64_t>(most, 1, std::min<int64_t>(programs, threads * kChunksPerThread));
     for (int64_t i = 0; i < threads; ++i) {
       runs[i].next.store(chunks * i / threads, std::memory_order_relaxed);
       runs[i].end = chunks * (i + 1) / threads;
@@ -158,19 +168,31 @@ struct Job {
     chunksLeft.store(chunks, std::memory_order_release);
   }
 
+  /// Whole lines of programs along the last axis, which share the most, if every thread gets about as many of
+  /// them; otherwise single programs.
+  int64_t chunksThatShare(const LaunchGrid &grid, int64_t threads) const {
+    const int64_t lines = programs / grid.x;
+    const bool isEven = lines % threads == 0 || lines >= threads * kChunksPerThread;
+    return begin % grid.x == 0 && lines > 0 && isEven ? lines : programs;
+  }
+
   int64_t chunkBegin(int64_t chunk) const {
     return begin + programs / chunks * chunk + std::min(chunk, programs % chunks);
   }
 
-  /// Claims the next chunk for thread `self`; -1 when none is left.
-  int64_t claim(size_t self) {
+  /// Claims the next chunks for thread `self`.
+  Claim claim(size_t self) {
     for (size_t i = 0; i < runs.size(); ++i) {
       Run &run = runs[(self + i) % runs.size()];
-      if (run.next.load(std::memory_order_relaxed) >= run.end) continue;
-      int64_t chunk = run.next.fetch_add(1, std::memory_order_relaxed);
-      if (chunk < run.end) return chunk;
+      int64_t next = run.next.load(std::memory_order_relaxed);
+      while (next < run.end) {
+        const int64_t left = run.end - next;
+        const int64_t count = !sharesOperands ? 1 : i == 0 ? left - left / 4 : left - left / 2;
+        if (run.next.compare_exchange_weak(next, next + count, std::memory_order_relaxed))
+          return {next, count};
+      }
     }
-    return -1;
+    return {};
   }
 
   /// The work of a called helper. Returns whether another call may follow soon.
@@ -188,19 +210,19 @@ struct Job {
   /// Claims and runs chunks until none is left.
   void work(size_t self) {
     bool isCounted = self == 0;
-    for (int64_t chunk; (chunk = claim(self)) >= 0;) {
+    for (Claim claimed; (claimed = claim(self)).count > 0;) {
       if (!isCounted) workers.fetch_add(1, std::memory_order_relaxed); // before the chunk is finished
       isCounted = true;
-      runChunk(chunk);
+      runChunks(claimed);
     }
   }
 
-  void runChunk(int64_t chunk) {
+  void runChunks(Claim claimed) {
     if (uint8_t *scratch = threadScratch().get(scratchBytes))
-      entry(values, chunkBegin(chunk), chunkBegin(chunk + 1), scratch);
+      entry(values, chunkBegin(claimed.first), chunkBegin(claimed.first + claimed.count), scratch);
     else
       outOfMemory.store(true, std::memory_order_relaxed);
-    if (chunksLeft.fetch_sub(1, std::memory_order_seq_cst) == 1) finished.notify();
+    if (chunksLeft.fetch_sub(claimed.count, std::memory_order_seq_cst) == claimed.count) finished.notify();
   }
 };
 
@@ -236,16 +258,16 @@ void helpAndStay(Job &first, size_t self) {
 Launcher::Launcher() : job_(std::make_shared<Job>()) {}
 Launcher::~Launcher() = default;
 
-/// Runs the programs [first, first + count) on this thread and `helpers` others; `expectedPs`: how long one
-/// thread would take; `isAwaited`: whether more launches are expected soon. Returns false when a thread had
-/// no memory.
-bool Launcher::share(Kernel &kernel, const uint64_t *values, int64_t first, int64_t count, int helpers,
-                     double expectedPs, bool isAwaited) {
+/// Runs the programs from `first` on, on this thread and `helpers` others; `expectedPs`: how long one thread
+/// would take; `isAwaited`: whether more launches are expected soon. Returns false when a thread had no
+/// memory.
+bool Launcher::share(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, int64_t first,
+                     int helpers, double expectedPs, bool isAwaited) {
   if (job_->helpers.load(std::memory_order_acquire) != 0) // a late helper still uses the last launch
     job_ = std::make_shared<Job>();
   Job &job = *job_;
   const bool areAwake = areHelpersAwake(Clock::now());
-  job.prepare(kernel, values, first, count, helpers + 1,
+  job.prepare(kernel, values, grid, first, helpers + 1,
               static_cast<int64_t>(std::min(expectedPs / kSmallestChunkPs, 1e6)), areAwake,
               areAwake || isAwaited);
   {
@@ -286,8 +308,9 @@ int Launcher::helpersNow(double ps, int most, Clock::time_point now, bool &would
   return wouldShare && wasRecent(lastUnshared_, now) ? ifAwake : helpers;
 }
 
-bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, bool isAlone,
+bool Launcher::run(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, bool isAlone,
                    Clock::time_point start) {
+  const int64_t programs = grid.programs();
   if (start == Clock::time_point{}) start = Clock::now();
   lastEnd_ = start;
   if (programs == 0) return true;
@@ -328,7 +351,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, int64_t programs, boo
     lastEnd_ = Clock::now();
     if (wouldShare) lastUnshared_ = lastEnd_;
   } else {
-    ok = share(kernel, values, done, programs - done, helpers, rest, wouldShare);
+    ok = share(kernel, values, grid, done, helpers, rest, wouldShare);
     // Helpers that came too late count for nothing, or the time of one thread would be overestimated.
     threads = job_->workers.load(std::memory_order_relaxed);
     lastShared_ = lastEnd_ = Clock::now();

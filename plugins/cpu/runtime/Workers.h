@@ -18,14 +18,14 @@ public:
   /// Returns when every program has run, on this thread only if `isAlone`. `start`: when the caller began
   /// with it, if it has looked at the clock. Returns false when a thread could not get its scratch memory;
   /// then some programs did not run.
-  [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, int64_t programs, bool isAlone = false,
+  [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, bool isAlone = false,
                          Clock::time_point start = {});
   /// Returns when the last run ended.
   Clock::time_point lastEnd() const { return lastEnd_; }
 
 private:
-  bool share(Kernel &, const uint64_t *values, int64_t first, int64_t count, int helpers, double expectedPs,
-             bool isAwaited);
+  bool share(Kernel &, const uint64_t *values, const LaunchGrid &, int64_t first, int helpers,
+             double expectedPs, bool isAwaited);
   static bool wasRecent(Clock::time_point end, Clock::time_point now);
   bool areHelpersAwake(Clock::time_point now) const;
   int helpersNow(double ps, int most, Clock::time_point now, bool &wouldShare) const;

@@ -1,9 +1,10 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-extract-product{dtypes=bf16,u8},tile-vectorize{vector-bytes=64 vector-registers=32},tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile{bodies=bf16=bf16.amx,u8=u8.amx chain-bodies=bf16=bf16.dot})' | FileCheck %s
 
 // The best body of the dtype; that of a chain over k if the profile asks for fixed reductions. Instructions of AMX are
-// named in the metadata.
+// named in the metadata, and that a call packs operands.
 // CHECK-LABEL: func.func @tsr_kernel_best(
 // CHECK-SAME: instruction: tdpbf16ps.16x16x32
+// CHECK-SAME: shares_operands: true
 // CHECK: call @tsr.p.bf16.amx.nt(
 // CHECK-LABEL: func.func @tsr_kernel_chain(
 // CHECK-NOT: instruction: tdp

@@ -85,7 +85,7 @@ TEST_F(Launches, RunEveryProgramOnceWithHelpers) {
   // A busy machine may start the helper too late once.
   int launches = 0;
   for (; launches < 200 && threads.size() < 2; ++launches)
-    EXPECT_TRUE(launcher.run(k, nullptr, 40));
+    EXPECT_TRUE(launcher.run(k, nullptr, {40}));
   EXPECT_EQ(ran, 40 * launches);
   if (coreCount() > 1) EXPECT_GT(threads.size(), 1u);
 }
@@ -102,7 +102,7 @@ TEST_F(Launches, WakeHelpersThatOneOfThemWouldNotPayFor) {
   Kernel k = kernel(brief); // 20 us in all, where waking takes 15 us and more
   int64_t launches = 0;
   for (; launches < 50000 && threads.size() < 2; ++launches)
-    EXPECT_TRUE(launcher.run(k, nullptr, 40));
+    EXPECT_TRUE(launcher.run(k, nullptr, {40}));
   EXPECT_EQ(ran, 40 * launches);
   if (coreCount() > 1) EXPECT_GT(threads.size(), 1u);
 }
@@ -110,7 +110,7 @@ TEST_F(Launches, WakeHelpersThatOneOfThemWouldNotPayFor) {
 TEST_F(Launches, RunAloneInParallelRegions) {
   Kernel k = kernel(work);
   for (int i = 0; i < 5; ++i)
-    EXPECT_TRUE(launcher.run(k, nullptr, 40, /*isAlone=*/true));
+    EXPECT_TRUE(launcher.run(k, nullptr, {40}, /*isAlone=*/true));
   EXPECT_EQ(ran, 200);
   EXPECT_EQ(threads.size(), 1u);
 }
@@ -131,7 +131,7 @@ TEST_F(Launches, RunAloneIfTheyAreShort) {
   int64_t launches = 0;
   do { // on a busy machine some may be measured too long
     isHelped = false;
-    EXPECT_TRUE(launcher.run(k, nullptr, 40));
+    EXPECT_TRUE(launcher.run(k, nullptr, {40}));
   } while (++launches < 5 || (launches < 1000 && isHelped));
   EXPECT_EQ(ran, 40 * launches);
   EXPECT_FALSE(isHelped);

@@ -30,9 +30,13 @@ protected:
 
   /// Launches and returns the calls in the order of their programs.
   std::vector<std::pair<int64_t, int64_t>> launch(int64_t programs, int64_t us) {
+    return launch(kernel, {programs}, us);
+  }
+  std::vector<std::pair<int64_t, int64_t>> launch(Kernel &kernel, const LaunchGrid &grid, int64_t us) {
+    const int64_t programs = grid.programs();
     calls.clear();
     sleepUs = us;
-    EXPECT_TRUE(launcher.run(kernel, &value, programs));
+    EXPECT_TRUE(launcher.run(kernel, &value, grid));
     std::ranges::sort(calls);
     int64_t next = 0;
     for (const auto &[begin, end] : calls) {
@@ -66,6 +70,30 @@ TEST_F(Workers, TheNumberOfProgramsMayBeAnything) {
       kernel.remember(&value, std::max<int64_t>(programs, 1), expectedPs, 1);
       launch(programs, 0);
     }
+}
+
+TEST_F(Workers, ProgramsThatShareOperandsRunInFewLongCalls) {
+  Kernel product({.name = "p", .metadata = "launch: {shares_operands: true}", .valueCount = 1},
+                 reinterpret_cast<void *>(entry), nullptr);
+  if (coreCount() < 2 || helperLimit() == 0) GTEST_SKIP() << "one thread makes one call";
+  const auto cores = static_cast<size_t>(coreCount());
+  const LaunchGrid lines = {7, 840}; // which up to 8 threads divide evenly
+  product.remember(&value, lines.programs(), 1'000'000'000'000, 1);
+  const auto ranges = launch(product, lines, 0);
+  EXPECT_GT(ranges.size(), 1u);
+  EXPECT_LE(ranges.size(), 20 * cores) << "each claim takes most or half of what is left";
+  for (const auto &[begin, end] : ranges)
+    EXPECT_EQ(begin % 7, 0) << "no line is divided";
+}
+
+TEST_F(Workers, ProgramsThatShareOperandsRunOnceInAnyGrid) {
+  Kernel product({.name = "p", .metadata = "launch: {shares_operands: true}", .valueCount = 1},
+                 reinterpret_cast<void *>(entry), nullptr);
+  for (const LaunchGrid &grid : {LaunchGrid{0, 3}, {1, 1}, {5, 1}, {5, 3}, {1, 7}, {6, 4}, {7, 2, 3}}) {
+    launch(product, grid, 0); // of unknown cost: the first program runs alone
+    product.remember(&value, std::max<int64_t>(grid.programs(), 1), 1'000'000'000, 1);
+    launch(product, grid, 20);
+  }
 }
 
 TEST(Standby, GivesWorkToAHelperThatWaits) {
