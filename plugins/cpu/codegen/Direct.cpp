@@ -43,10 +43,10 @@ constexpr int64_t kRowsAhead = 8;
 /// Strided products prefetch rows of A this many blocks before their use.
 constexpr int64_t kBlocksAhead = 2, kLineBytes = 64;
 /// Locality of a prefetch into the second-level cache: columns at a stride of rows fill few sets of the
-/// first.
+/// first, and what comes from memory passes through the second, which awaits more lines at a time.
 constexpr int32_t kSecondLevel = 2;
 /// Dots prefetch columns of B this many columns before their use; of long columns, elements this far ahead.
-constexpr int64_t kColumnsAhead = 16, kDepthAhead = 512;
+constexpr int64_t kColumnsAhead = 32, kDepthAhead = 512;
 /// From this many elements of the accumulator on, the cost of the choice is negligible.
 constexpr int64_t kWorthAChoice = 1024;
 
@@ -340,7 +340,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
     Value ahead = arith::MulIOp::create(b_, b.rowStride, constant(kRowsAhead));
     upTo(zero, columns, lanes, [&](Value j) {
       for (Value start : starts)
-        prefetch(b, arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead));
+        prefetch(b, arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead), kSecondLevel);
       Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
@@ -428,7 +428,7 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
         for (int64_t g = 0; g < vectors; ++g) {
           line.push_back(readFactor(b, plus(inB, at[g]), lanes, masks[g]));
           // More rows wait for the multiplications, not for B.
-          if (count <= kBlock) prefetch(b, plus(plus(inB, at[g]), ahead));
+          if (count <= kBlock) prefetch(b, plus(plus(inB, at[g]), ahead), kSecondLevel);
         }
         for (int64_t r = 0; r < count; ++r) {
           Value x = splat(readFactor(a, plus(ofA[r], inA), 0), lanes);
@@ -492,7 +492,7 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
         Vec<Value> lines, next;
         for (Value start : ofB) {
           lines.push_back(readFactor(y, plus(start, k), step));
-          if (step > 1) prefetch(y, plus(plus(start, k), ahead));
+          if (step > 1) prefetch(y, plus(plus(start, k), ahead), kSecondLevel);
         }
         for (int64_t r = 0; r < height; ++r) {
           Value factor = readFactor(x, plus(ofA[r], k), step);
