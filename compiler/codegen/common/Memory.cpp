@@ -572,6 +572,7 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
   Value mask = isMasked ? intervalMask(part.lower, part.upper, at, lanes, part.row) : Value();
   if (mode.inside && mode.count) mask = rangeMask(constant(0), {}, mode.count, lanes);
   mask = both(mask, flags);
+  if (lanes && !mask && w.isContiguous()) return storeWhole(w.view, v, first);
   if (!lanes || w.isContiguous()) return store(element, v, first, mask);
   storeLanes(element, v, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes), mask);
 }

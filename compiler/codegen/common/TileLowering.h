@@ -166,6 +166,10 @@ protected:
     store(element, vector, address,
           rangeMask(constant(0), {}, count, mlir::cast<mlir::VectorType>(vector.getType()).getDimSize(0)));
   }
+  /// Stores a vector, all of whose elements are inside, to neighbouring elements of a tensor or buffer.
+  virtual void storeWhole(const View &view, Value vector, Value address) {
+    store(view.element, vector, address);
+  }
   /// Returns `lanes` for a nest that computes `roots`.
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
   /// Emits `emit` under `condition` (null: true) and under its negation, or once for both.

@@ -29,6 +29,7 @@ FailureOr<func::FuncOp> KernelLowering::lower(StringRef symbol) {
   Value end = b_.createOrFold<arith::IndexCastOp>(b_.getIndexType(), function_.getArgument(2));
   beginPrivateValues();
   beginPrivateTables(begin, end);
+  beginNonTemporal();
   auto programs = scf::ForOp::create(b_, begin, end, constant(1));
   b_.setInsertionPointToStart(programs.getBody());
   emitProgramIds(programs.getInductionVar());
@@ -36,6 +37,7 @@ FailureOr<func::FuncOp> KernelLowering::lower(StringRef symbol) {
   b_.setInsertionPointAfter(programs);
   endPrivateTables();
   endPrivateValues();
+  endNonTemporal();
   func::ReturnOp::create(b_);
   if (failed(result)) {
     function_.erase();

@@ -19,6 +19,9 @@ inline constexpr int64_t kProductTurn = 4;
 /// The largest number of elements of a `tile.private` table (TileBase.td).
 inline constexpr int64_t kMostPrivateElements = 16384;
 
+/// Results of so many bytes are stored past the caches (docs/decisions/0146).
+inline constexpr int64_t kNonTemporalBytes = 16 << 20;
+
 /// Returns "f32", or "bf16.f32" if elements are converted.
 std::string elementName(mlir::Type element, tile::CastOp cast);
 
@@ -120,6 +123,13 @@ private:
   void storeLeading(Type element, Value vector, Value address, Value count) override;
   /// Replaces those elements of a whole vector in scratch for which the mask holds.
   void replaceMasked(Type element, Value vector, Value address, Value mask);
+
+  // NonTemporal.cpp: results that are larger than the caches.
+  /// Finds out, before the first program, which results are stored past the caches.
+  void beginNonTemporal();
+  /// Orders these stores before what follows the function.
+  void endNonTemporal();
+  void storeWhole(const View &, Value vector, Value address) override;
 
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
@@ -249,6 +259,8 @@ private:
   /// place.
   llvm::SmallPtrSet<Operation *, 4> deferred_;
   llvm::MapVector<Value, PrivateTable> private_; // by view
+  llvm::MapVector<Value, Value> nonTemporal_;    // i1 by a result's data: it is larger than the caches
+  bool storesNonTemporal_ = false;
   Vec<PrivateValue> privateValues_;
 };
 

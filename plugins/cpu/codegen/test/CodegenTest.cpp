@@ -43,6 +43,34 @@ def products(A: ts.Tensor["M", 64, ts.f32], B: ts.Tensor[64, 64, ts.f32], C: ts.
         C[m:m+16, 0:64] = ts.tile.mma(twice, b, twice)
 )";
 
+constexpr const char *kLinear = R"(import tessera as ts
+@ts.jit
+def linear(x: ts.Tensor["n", ts.f32]):
+    return x * 2.0 + 1.0
+)";
+
+constexpr const char *kSmall = R"(import tessera as ts
+@ts.jit
+def linear(x: ts.Tensor[4096, ts.f32]):
+    return x * 2.0 + 1.0
+)";
+
+// Reads its result again.
+constexpr const char *kSoftmax = R"(import tessera as ts
+@ts.jit
+def softmax(x: ts.Tensor["R", 3000, ts.f32]):
+    return ts.softmax(x)
+)";
+
+// Tells other threads that elements are stored.
+constexpr const char *kPublished = R"(import tessera as ts
+@ts.kernel
+def publish(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], count: ts.Tensor[1, ts.i32]):
+    for i in ts.tile.parallel(0, n, 64):
+        y[i:i+64] = x[i:i+64]
+        ts.tile.atomic_add(count[0], 1, order="release")
+)";
+
 std::string compiled(const char *source, const char *target, Emit form) {
   CompilerService *service = tesseraCompilerService(TESSERA_BUILD_ID);
   EXPECT_NE(service, nullptr);
@@ -107,6 +135,21 @@ TEST(Codegen, LaneProgramsVectorizeWithoutLibraryCalls) {
   EXPECT_NE(text.find("zmm"), std::string::npos);
   EXPECT_EQ(text.find("call"), std::string::npos) << "a call per lane or a run-time library function";
   EXPECT_GT(hottestLoop(text).size(), 20u);
+}
+
+TEST(Codegen, LargeResultsAreStoredPastTheCaches) {
+  for (auto [target, store] :
+       {std::pair("cpu:x86-64-v4", "vmovntps\t%zmm"), {"cpu:x86-64-v3", "vmovntps\t%ymm"}}) {
+    const std::string text = assembly(kLinear, target);
+    const size_t stored = text.find(store);
+    ASSERT_NE(stored, std::string::npos) << target;
+    // Something that waits for these stores ends the function.
+    EXPECT_TRUE(text.find("mfence", stored) != std::string::npos ||
+                text.find("\tlock", stored) != std::string::npos)
+        << text;
+    for (const char *source : {kSmall, kSoftmax, kPublished})
+      EXPECT_EQ(assembly(source, target).find("vmovnt"), std::string::npos) << source;
+  }
 }
 
 TEST(Codegen, AProductsShapeIsCompiledOnce) {

@@ -2,8 +2,15 @@
 
 // A vector of 8 elements at the end of a row: plain stores of 4, 2 and 1, where AVX's masked store is slow. A row that is
 // past the tensor's end is not touched: its masked load goes to the tensor's first element.
+// A whole vector of a large result is stored past the caches where its address is a multiple of its size.
 // CHECK-LABEL: func.func @tsr_kernel_rows(
 // CHECK-NOT: masked.store
+// CHECK: %[[LARGE:.*]] = arith.cmpi uge, %{{.*}}, %c16777216
+// CHECK: %[[BITS:.*]] = arith.select %[[LARGE]], %c31_i64, %c-1_i64
+// CHECK: arith.andi %{{.*}}, %[[BITS]]
+// CHECK: llvm.store %{{.*}} {alignment = 32 : i64, nontemporal} : vector<8xf32>, !llvm.ptr
+// CHECK: else
+// CHECK: llvm.store %{{.*}} {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
 // CHECK: %[[EMPTY:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // CHECK: %[[FROM:.*]] = arith.select %[[EMPTY]], %{{.*}}, %{{.*}} : !llvm.ptr
 // CHECK: llvm.intr.masked.load %[[FROM]]
@@ -14,6 +21,8 @@
 // CHECK: llvm.store %{{.*}} : vector<2xf32>, !llvm.ptr
 // CHECK: llvm.store %{{.*}} : vector<1xf32>, !llvm.ptr
 // CHECK-NOT: masked.store
+// CHECK: scf.if %[[LARGE]]
+// CHECK: llvm.fence seq_cst
 // CHECK: return
 tile.kernel @rows(%x: !tile.view<?x?xf32>, %o: !tile.view<?x?xf32>, %r: index, %c: index) grid ["ceildiv(r, 8)"] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["r", "c"], access = read>,
