@@ -113,11 +113,17 @@ tsr_status_t tsrSynchronize(tsr_context_t handle) {
     ContextObject *context;
     if (tsr_status_t status = resolve(handle, context)) return status;
     tsr_status_t result = TSR_SUCCESS;
-    for (auto &stream : context->streams()) {
+    auto wait = [&](StreamObject &stream) {
       std::string why;
-      tsr_status_t status = stream->device->synchronize(UINT64_MAX, why);
+      tsr_status_t status = stream.device->synchronize(UINT64_MAX, why);
       if (status != TSR_SUCCESS && result == TSR_SUCCESS) result = fail(status, why);
+    };
+    if (StreamObject *only = context->onlyStream()) { // a list of one would take as long as the wait
+      wait(*only);
+      return result;
     }
+    for (auto &stream : context->streams())
+      wait(*stream);
     return result;
   });
 }

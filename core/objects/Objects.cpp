@@ -13,6 +13,11 @@ std::vector<std::shared_ptr<StreamObject>> ContextObject::streams() const {
   return out;
 }
 
+StreamObject *ContextObject::onlyStream() const {
+  std::lock_guard lock(mutex_);
+  return streams_.empty() ? defaultStream.get() : nullptr;
+}
+
 void ContextObject::noteWork(StreamObject &stream) noexcept {
   std::lock_guard lock(mutex_);
   if (std::exchange(stream.isListed, true)) return;

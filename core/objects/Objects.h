@@ -110,6 +110,8 @@ struct ContextObject : Object<ContextObject, tsr_context_t, HandleKind::Context>
 
   /// Every stream, the default one first. Returns a copy, so that waiting for them needs no lock.
   std::vector<std::shared_ptr<StreamObject>> streams() const;
+  /// The default stream if there is no other; else null.
+  StreamObject *onlyStream() const;
   /// Waits for all queued work. Each stream keeps its own failure. Idle streams cost nothing, however many
   /// there are.
   void drain();

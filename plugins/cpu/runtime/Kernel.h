@@ -52,6 +52,14 @@ struct Kernel final : DeviceKernel {
     const int64_t threads = std::max<int64_t>(1, threads_.load(std::memory_order_relaxed));
     return alone == INT64_MAX ? alone : alone / threads;
   }
+  /// Returns whether the next launch may go without a look at the clock: the last one had one thread, and one
+  /// of the last few was measured. A lost count only changes which launch is measured.
+  bool maySkipClock() {
+    const uint32_t launches = unmeasured_.load(std::memory_order_relaxed);
+    const bool skips = threads_.load(std::memory_order_relaxed) == 1 && launches < kMostUnmeasured;
+    unmeasured_.store(skips ? launches + 1 : 0, std::memory_order_relaxed);
+    return skips;
+  }
   /// Stores the values of a launch and how long it took on `threads` threads, in picoseconds. The time is
   /// that of all programs, since they may differ and the first one may be the shortest. Launches on several
   /// streams may mix their values, which only makes the expectation worse.
@@ -67,6 +75,7 @@ struct Kernel final : DeviceKernel {
   }
 
 private:
+  static constexpr uint32_t kMostUnmeasured = 15;
   /// Returns whether the value is in the range where user memory is mapped: the heap of a program that is not
   /// position-independent, as many interpreters are, begins after its code, which is at 4 MiB. An integer in
   /// this range counts as a pointer; a program with loops of so many steps is not brief at any of them.
@@ -77,6 +86,7 @@ private:
   }
   std::atomic<uint64_t> programCost_{0}; // picoseconds of one thread; 0: unknown
   std::atomic<int32_t> threads_{1};      // of the measured launch
+  std::atomic<uint32_t> unmeasured_{0};  // brief launches since the measured one
   std::array<std::atomic<uint64_t>, kMostValues> measured_{};
 };
 

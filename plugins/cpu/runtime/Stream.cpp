@@ -25,6 +25,9 @@ constexpr auto kHostSpin = microseconds(10);
 constexpr auto kIdleThread = std::chrono::seconds(1);
 // The largest amount of the calling thread's time that a call may use.
 constexpr int64_t kHerePs = 25'000'000;
+// A launch that is expected to take at most so long need not look at the clock, which takes 50 ns of it, and
+// how much work goes by between two looks, with the calls around it (docs/decisions/0147).
+constexpr int64_t kBriefPs = 2'000'000, kUntimedPs = 12'000'000, kCallPs = 500'000;
 constexpr int64_t kPsPerByte = 125; // of a copy or fill: 8 GB/s
 constexpr int64_t kNotHere = INT64_MAX;
 
@@ -89,6 +92,7 @@ tsr_status_t Event::timestamp(int64_t &nanoseconds) {
 void Command::release() {
   ran = nullptr;
   isAlone = false;
+  isTimed = true;
   begun = {};
   kernel.reset();
   point.reset();
@@ -148,16 +152,21 @@ template <class Fill> tsr_status_t Stream::push(std::string &why, Fill fill, uin
 
 /// Runs a command in the calling thread if the stream is idle and the command is brief, or if the caller
 /// `waits` for it anyway. Returns false, without calling `fill`, when the caller must queue the command.
-template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill fill) {
+template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, bool maySkipClock, Fill fill) {
   if (!usesCallers_ || predictedPs > kHerePs) return false;
+  auto fits = [&] { return spentPs_.load(std::memory_order_relaxed) + predictedPs <= kHerePs; };
   Clock::time_point start;
+  bool isTimed = true;
   {
     std::lock_guard lock(mutex_);
     if (failure_ != TSR_SUCCESS || !executor_.isIdle()) return false;
-    start = Clock::now();
-    if (start - lastHere_ > std::chrono::nanoseconds(kHerePs / 1000))
-      spentPs_.store(0, std::memory_order_relaxed);
-    if (!waits && spentPs_.load(std::memory_order_relaxed) + predictedPs > kHerePs) return false;
+    isTimed = !maySkipClock || untimedPs_ + predictedPs + kCallPs > kUntimedPs || !fits();
+    if (isTimed) {
+      start = Clock::now();
+      if (start - lastHere_ > std::chrono::nanoseconds(kHerePs / 1000))
+        spentPs_.store(0, std::memory_order_relaxed);
+      if (!waits && !fits()) return false;
+    }
     if (!executor_.beginHere()) return false;
     try {
       fillIn(here_, fill);
@@ -167,6 +176,7 @@ template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill
       throw;
     }
     here_.begun = start;
+    here_.isTimed = isTimed;
     executor_.publishHere();
   }
   {
@@ -176,22 +186,30 @@ template <class Fill> bool Stream::runHere(int64_t predictedPs, bool waits, Fill
   }
   const bool wasLaunch = here_.kind == Command::Kind::Launch && !activities_.areOn();
   here_.release();
-  lastHere_ = wasLaunch ? launcher_.lastEnd() : Clock::now();
+  int64_t spent = predictedPs;
+  if (isTimed) {
+    lastHere_ = wasLaunch ? launcher_.lastEnd() : Clock::now();
+    spent = std::chrono::nanoseconds(lastHere_ - start).count() * 1000;
+    untimedPs_ = 0;
+  } else {
+    untimedPs_ += predictedPs + kCallPs;
+  }
   if (waits)
     spentPs_.store(0, std::memory_order_relaxed);
   else
-    spentPs_.fetch_add(std::chrono::nanoseconds(lastHere_ - start).count() * 1000, std::memory_order_relaxed);
+    spentPs_.fetch_add(spent, std::memory_order_relaxed);
   executor_.complete();
   executor_.giveBack();
   return true;
 }
 
-template <class Fill> tsr_status_t Stream::submit(std::string &why, int64_t predictedPs, Fill fill) {
-  return runHere(predictedPs, /*waits=*/false, fill) ? TSR_SUCCESS : push(why, fill);
+template <class Fill>
+tsr_status_t Stream::submit(std::string &why, int64_t predictedPs, Fill fill, bool maySkipClock) {
+  return runHere(predictedPs, /*waits=*/false, maySkipClock, fill) ? TSR_SUCCESS : push(why, fill);
 }
 
 template <class Fill> tsr_status_t Stream::submitAndWait(std::string &why, Fill fill) {
-  if (runHere(0, /*waits=*/true, fill)) return TSR_SUCCESS;
+  if (runHere(0, /*waits=*/true, /*maySkipClock=*/false, fill)) return TSR_SUCCESS;
   bool ran = false;
   uint64_t count = 0;
   auto fillWithFlag = [&](Command &c) {
@@ -253,19 +271,24 @@ tsr_status_t Stream::fill(void *dst, uint8_t value, size_t bytes, bool wait, std
 
 tsr_status_t Stream::launch(const std::shared_ptr<DeviceKernel> &kernel, const uint64_t *values,
                             const LaunchGrid &grid, std::string &why) {
-  const int64_t predicted = static_cast<Kernel &>(*kernel).predict(values, grid.programs());
+  auto &own = static_cast<Kernel &>(*kernel);
+  const int64_t predicted = own.predict(values, grid.programs());
+  const bool maySkipClock = predicted <= kBriefPs && own.maySkipClock();
   const bool isAlone = grid.programs() > 1 && isInParallelRegion();
-  return submit(why, predicted, [&](Command &c) {
-    c.kind = Command::Kind::Launch;
-    c.kernel = std::static_pointer_cast<Kernel>(kernel);
-    c.grid = grid;
-    c.isAlone = isAlone;
-    size_t count = c.kernel->valueCount;
-    if (count <= Command::kInlineValues)
-      std::copy_n(values, count, c.inlineValues);
-    else
-      c.moreValues.assign(values, values + count);
-  });
+  return submit(
+      why, predicted,
+      [&](Command &c) {
+        c.kind = Command::Kind::Launch;
+        c.kernel = std::static_pointer_cast<Kernel>(kernel);
+        c.grid = grid;
+        c.isAlone = isAlone;
+        size_t count = c.kernel->valueCount;
+        if (count <= Command::kInlineValues)
+          std::copy_n(values, count, c.inlineValues);
+        else
+          c.moreValues.assign(values, values + count);
+      },
+      maySkipClock);
 }
 
 tsr_status_t Stream::record(const std::shared_ptr<DeviceEvent> &event, std::string &why) {
@@ -417,9 +440,12 @@ void Stream::executeNext() {
 /// Returns false when the launch failed.
 bool Stream::launch(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, const Command &command) {
   try {
-    if (launcher_.run(kernel, values, grid, command.isAlone,
-                      command.kind == Command::Kind::Launch ? command.begun : Clock::time_point{}))
-      return true;
+    const bool ran =
+        command.isTimed
+            ? launcher_.run(kernel, values, grid, command.isAlone,
+                            command.kind == Command::Kind::Launch ? command.begun : Clock::time_point{})
+            : Launcher::runBriefly(kernel, values, grid.programs());
+    if (ran) return true;
     fail(TSR_EOOM, "kernel " + kernel.name + ": cannot get " + std::to_string(kernel.scratchBytes) +
                        " bytes of scratch memory per thread");
   } catch (const std::exception &e) {   // before any program has run

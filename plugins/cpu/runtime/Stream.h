@@ -52,6 +52,7 @@ struct Command {
   Kind kind = Kind::Copy;
   uint8_t byte = 0;
   bool isAlone = false; // a launch on one core, because the caller computes on several
+  bool isTimed = true;  // false: a brief launch in a calling thread, which does not look at the clock
   void *dst = nullptr;
   const void *src = nullptr;
   size_t bytes = 0;
@@ -98,8 +99,9 @@ private:
 
   template <class Fill> void fillIn(Command &, Fill fill);
   template <class Fill> tsr_status_t push(std::string &why, Fill fill, uint64_t *count = nullptr);
-  template <class Fill> bool runHere(int64_t predictedPs, bool waits, Fill fill);
-  template <class Fill> tsr_status_t submit(std::string &why, int64_t predictedPs, Fill fill);
+  template <class Fill> bool runHere(int64_t predictedPs, bool waits, bool maySkipClock, Fill fill);
+  template <class Fill>
+  tsr_status_t submit(std::string &why, int64_t predictedPs, Fill fill, bool maySkipClock = false);
   template <class Fill> tsr_status_t submitAndWait(std::string &why, Fill fill);
   void help(uint64_t target);
   void startThread();
@@ -148,6 +150,7 @@ private:
   ActivityTag tag_{};               // of the running command
   Command here_;                    // the command that runs in the calling thread
   std::atomic<int64_t> spentPs_{0}; // time used in callers since a host waited or paused between calls
+  int64_t untimedPs_ = 0;           // expected time of untimed work in callers since lastHere_
   std::chrono::steady_clock::time_point lastHere_{};
 };
 

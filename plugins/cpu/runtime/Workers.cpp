@@ -308,6 +308,12 @@ int Launcher::helpersNow(double ps, int most, Clock::time_point now, bool &would
   return wouldShare && wasRecent(lastUnshared_, now) ? ifAwake : helpers;
 }
 
+bool Launcher::runBriefly(const Kernel &kernel, const uint64_t *values, int64_t programs) {
+  uint8_t *scratch = threadScratch().get(kernel.scratchBytes);
+  if (scratch && programs > 0) kernel.entry(values, 0, programs, scratch);
+  return scratch;
+}
+
 bool Launcher::run(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, bool isAlone,
                    Clock::time_point start) {
   const int64_t programs = grid.programs();

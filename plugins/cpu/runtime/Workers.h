@@ -20,6 +20,8 @@ public:
   /// then some programs did not run.
   [[nodiscard]] bool run(Kernel &kernel, const uint64_t *values, const LaunchGrid &grid, bool isAlone = false,
                          Clock::time_point start = {});
+  /// The same on this thread only, without a look at the clock.
+  [[nodiscard]] static bool runBriefly(const Kernel &kernel, const uint64_t *values, int64_t programs);
   /// Returns when the last run ended.
   Clock::time_point lastEnd() const { return lastEnd_; }
 

@@ -36,5 +36,19 @@ TEST(Prediction, DoesNotDependOnWhereMemoryIs) {
 
 TEST(Prediction, IsUnknownForKernelsThatMayWait) { EXPECT_EQ(predicted(1, 1, "launch: {}"), kUnknown); }
 
+// A kernel whose work depends on what it reads may take longer at any launch.
+TEST(Prediction, IsMeasuredAgainAfterAFewBriefLaunches) {
+  Kernel kernel({.name = "k", .metadata = "launch: {may_wait: false}", .valueCount = 1}, nullptr, nullptr);
+  const uint64_t value = 1;
+  kernel.remember(&value, 10, 70, 1);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 15; ++i)
+      EXPECT_TRUE(kernel.maySkipClock()) << i;
+    EXPECT_FALSE(kernel.maySkipClock());
+  }
+  kernel.remember(&value, 10, 70, 2); // helpers are called by the clock
+  EXPECT_FALSE(kernel.maySkipClock());
+}
+
 } // namespace
 } // namespace tessera::cpu
