@@ -35,9 +35,9 @@ void forParts(int threads, int64_t n, const std::function<void(int64_t, int64_t,
   tbb::parallel_for(0, threads, [&](int p) { part(n * p / threads, n * (p + 1) / threads, p); });
 }
 
-Case sumOf(int64_t n) {
+Case sumOf(int64_t n, const char *family = "sum") {
   const std::string title = fmt::format("sum of {}", n);
-  return {"sum", title, {0, Unit::None, 4.0 * double(n), 4}, [=](Trial &trial) {
+  return {family, title, {0, Unit::None, 4.0 * double(n), 4}, [=](Trial &trial) {
             const std::vector<float> values = randomFloats(size_t(n), std::hash<std::string>()(title), 0, 1);
             const float *x = trial.store(values);
             const float *ones = trial.store(std::vector<float>(size_t(n), 1));
@@ -116,9 +116,11 @@ Case histogramOf(int64_t n, int64_t bins) {
 Suite reduceSuite() {
   Suite out{"reduce",
             "Reductions of f32",
-            {"One compilation for all extents. C++ loop: -O3 for this processor, sums in lanes."},
+            {"One compilation for all extents. C++ loop: -O3 for this processor, sums in lanes.",
+             "launch: the sum of one element, which is the limit of a call that launches and waits."},
             {},
             {{"sum", 1.00, 0.97}, {"histogram", 0.8, 0.8}}};
+  out.cases.push_back(sumOf(1, "launch"));
   for (int64_t n : {4096, 65536, 1 << 20, 1 << 25})
     out.cases.push_back(sumOf(n));
   for (int64_t bins : {256, 1024})

@@ -112,9 +112,10 @@ Suite elementwiseSuite() {
   Suite out{"elementwise",
             "Elementwise functions of f32",
             {"One compilation for all extents. Families: 64K elements; 4096 elements, where the call counts; "
-             "memory."},
+             "memory. launch: one element, which is the limit of a call that launches and waits."},
             {},
             {{"64K", 1.20, 1.0}, {"call", 1.5, 1.0}, {"memory", 0, 0, 0.90}}};
+  out.cases.push_back(elementwise("launch", "linear", 1));
   for (auto [family, n] :
        {std::pair<const char *, int64_t>{"64K", 65536}, {"call", 4096}, {"memory", 1 << 25}})
     for (const char *function : {"gelu", "tanh", "exp", "linear"}) {

@@ -87,6 +87,7 @@ struct TileRequest {
   bool finds = false;                   // a reduction that finds positions only
   bool readsNarrow = false;             // reads elements of fewer than 32 bits
   bool readsAgain = false;              // reads the elements of a row again after it has been reduced
+  bool readsRows = false;               // a map or join that reads rows from one element to the next
 };
 
 /// The fusion group that may have variants. Proposals name its extents: M, N, K and B (the product of the

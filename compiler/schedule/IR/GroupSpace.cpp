@@ -114,6 +114,16 @@ bool GroupSpace::readsNarrow() const {
   });
 }
 
+bool GroupSpace::readsRows() const {
+  if (kind_ == GroupKind::Concat) return true;
+  if (kind_ != GroupKind::Map || transposes_) return false;
+  return llvm::all_of(axes_, [](const auto &held) {
+    Operation *op = held.first.getDefiningOp();
+    if (auto slice = dyn_cast<graph::SliceOp>(op)) return !slice.getSteps();
+    return isElementwiseOp(op) || isa<graph::PadOp>(op);
+  });
+}
+
 bool GroupSpace::readsAgain() const {
   if (!reduced_) return false;
   SmallVector<Operation *> inOrder;

@@ -39,6 +39,9 @@ public:
   bool readsNarrow() const;
   /// Does an operation after a reduction read the elements that were reduced, as a softmax does?
   bool readsAgain() const;
+  /// Does a map or a concatenation read each row of its tensors from one element to the next? Then nothing
+  /// is kept in memory for a tile, however long its rows are.
+  bool readsRows() const;
   /// Is a tensor read with another last axis than the space's?
   bool transposes() const { return transposes_; }
   /// The element type of the product's left operand; null if the group has no product.

@@ -58,6 +58,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   request.finds = group.finds();
   request.readsNarrow = group.readsNarrow();
   request.readsAgain = group.readsAgain();
+  request.readsRows = group.readsRows();
   SmallVector<int64_t> tile = target.proposeTile(request);
   if (group.finds() && !request.reducesOuterAxis && request.columns) {
     // An axis that fits a tile is looked at once: the same elements, as long a row as there is.

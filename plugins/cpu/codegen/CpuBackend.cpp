@@ -24,6 +24,10 @@ namespace {
 /// two caches.
 constexpr int64_t kTileElements = 4096;
 
+/// Rows that are read from one element to the next are read in pieces of up to so many, which the processor
+/// foresees; as many of them as amortize a program where they are short (docs/decisions/0148).
+constexpr int64_t kStreamedColumns = 4096, kStreamedRows = 32;
+
 /// The most columns of a tile whose rows are reduced: their results stay in the first-level cache.
 constexpr int64_t kMostOuterColumns = 1024;
 
@@ -52,7 +56,7 @@ public:
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
     const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product, elements, finds,
-                 readsNarrow, readsAgain] = request;
+                 readsNarrow, readsAgain, readsRows] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
       // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
@@ -71,14 +75,19 @@ public:
     case schedule::GroupKind::Concat:
       // Nothing is computed, so a tile need not fit a cache; the shorter the rows, the more of them.
       if (rank > 1) {
-        const int64_t width = codegen::coverExtent(columns, 16, 512);
-        return {codegen::coverExtent(rows, 1, std::max<int64_t>(64, 2 * kTileElements / width)), width};
+        const int64_t width = codegen::coverExtent(columns, 16, kStreamedColumns);
+        const int64_t least = columns && *columns > codegen::kMostColumns ? 1 : kStreamedRows;
+        return {codegen::coverExtent(rows, 1, std::max(least, 4 * kTileElements / width)), width};
       }
       break;
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
       if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
       // Values stay in registers, so a tile need not fit the first cache; rows may be short.
+      if (rank > 1 && readsRows && !columns)
+        return {codegen::coverExtent(rows, 1, kStreamedRows), kStreamedColumns};
+      if (rank > 1 && readsRows)
+        return codegen::proposeCommonTile(request, 4 * kTileElements, kStreamedColumns);
       if (rank > 1) return codegen::proposeCommonTile(request, 4 * kTileElements);
       break;
     case schedule::GroupKind::Reduce:
