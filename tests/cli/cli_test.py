@@ -92,6 +92,26 @@ class Run(Cli):
         np.testing.assert_array_equal(np.load(out), 2 * np.arange(5, dtype="f4") + 1)
         self.no_leftovers()
 
+    def test_check_goes_with_an_architecture_in_the_backends_name(self):
+        self.source("""import tessera as ts
+
+@ts.kernel
+def race(x: ts.Tensor["n", ts.f32], y: ts.Tensor["m", ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        y[0] = x[i]
+""")
+        words = ["run", self.file, "--in", f"x={self.x}", f"y={self.y}"]
+        for backend in (["--backend", "ptx:emulated:sm_90a"], ["--backend", "ptx:emulated", "--arch", "sm_90a"]):
+            with self.subTest(backend=backend):
+                unchecked = self.call(*words, *backend, "--verbose")
+                self.assertEqual(unchecked.status, 0, unchecked.errors)
+                self.assertIn("ptx:emulated:sm_90a,", unchecked.errors + unchecked.output)
+                result = self.call(*words, *backend, "--check")
+                self.assertEqual(result.status, 1, result.errors)
+                self.assertIn("[E_EMU_RACE]", result.errors)
+        self.refused(self.call(*words, "--backend", "cpu", "--check"), "E_OPTION_VALUE", "--check is for emulated backends")
+
     def test_reads_fortran_order_and_big_endian(self):
         self.source(SUM)
         a, b = np.arange(6, dtype="f4").reshape(2, 3), np.ones((2, 3), ">f4")
