@@ -188,7 +188,7 @@ const cli::CommandSpec spec = {
   reduce       sums beside OpenBLAS, histograms beside private tables in C++
   random       300 products of random shapes beside the same peers
   sweep        extents that grow by one: no jumps in the time
-  survey       1261 products and attention, of every dtype, beside the same peers: the slowest first
+  survey       1421 products and attention, of every dtype, beside the same peers: the slowest first
   choice       60 random shapes: every variant of reductions and scans is forced, and the chosen one judged
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers

@@ -93,7 +93,8 @@ Suite attentionSuite() {
              {"prefill bf16", 1.20, 0.95},
              {"decode f32", 1.30, 0.97},
              {"decode f32", 0, 0, 0.90, "H32", "from memory"},
-             {"decode bf16", 1.20, 0.95}}};
+             {"decode bf16", 1.20, 0.95},
+             {"decode bf16", 0, 0, 0.90, "H32", "from memory"}}};
   const AttentionShape shapes[] = {{8, 128, 128, 64},       {8, 512, 512, 64},         {8, 1024, 1024, 64},
                                    {8, 512, 512, 64, true}, {8, 1024, 1024, 64, true}, {4, 512, 512, 128},
                                    {12, 197, 197, 64}};
@@ -115,8 +116,13 @@ Suite attentionSuite() {
                                   {8, 16, 2048, 64},
                                   {8, 16, 2048, 128}})
     out.cases.push_back(attentionCase("decode f32", titleOf("decode f32", s), s));
-  for (AttentionShape s :
-       {AttentionShape{8, 1, 2048, 64}, {8, 8, 2048, 64}, {8, 12, 2048, 64}, {8, 16, 2048, 64}}) {
+  for (AttentionShape s : {AttentionShape{8, 1, 2048, 64},
+                           {32, 1, 8192, 128},
+                           {8, 2, 2048, 64},
+                           {8, 4, 2048, 64},
+                           {8, 8, 2048, 64},
+                           {8, 12, 2048, 64},
+                           {8, 16, 2048, 64}}) {
     s.dtype = DType::BF16;
     out.cases.push_back(attentionCase("decode bf16", titleOf("decode bf16", s), s));
   }

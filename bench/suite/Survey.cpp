@@ -63,6 +63,21 @@ void addAttention(Suite &out) {
     }
 }
 
+/// A few queries, as one step of decoding has, or several heads that share keys: numbers around those at
+/// which the code is another one, of short and long keys and of depths that vectors do not divide.
+void addFewQueries(Suite &out) {
+  const AttentionShape shapes[] = {{8, 1, 100, 64},  {8, 1, 300, 80},   {8, 1, 1000, 96},  {8, 1, 1000, 256},
+                                   {8, 1, 5000, 32}, {8, 1, 5000, 128}, {1, 1, 50000, 64}, {4, 1, 300, 128}};
+  for (DType t : {DType::F32, DType::BF16})
+    for (AttentionShape s : shapes)
+      for (int64_t queries : {1, 2, 3, 5, 8, 12, 13, 16, 17, 32}) {
+        s.dtype = t, s.queries = queries;
+        const std::string family = fmt::format("few queries {}", name(t));
+        out.cases.push_back(attentionCase(
+            family, fmt::format("{} H{} S{} of {} D{}", family, s.heads, queries, s.keys, s.depth), s));
+      }
+}
+
 void addLarge(Suite &out) {
   for (DType t : {DType::F32, DType::F64, DType::BF16, DType::I8})
     for (int64_t n : {512, 1024, 2048}) {
@@ -86,6 +101,7 @@ Table benchSurvey(const Settings &settings) {
   addBatches(suite);
   addTransposes(suite);
   addAttention(suite);
+  addFewQueries(suite);
   addLarge(suite);
   Table table = runSuite(suite, lab);
   keepSlowest(table, settings.full ? table.rows.size() : 60);

@@ -152,7 +152,7 @@ def TileTransposeProducts : Pass<"tile-transpose-products", "::tessera::tile::Ke
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "int64_t", "64", "bytes of the target's vector registers">,
-    Option<"fewRows", "few-rows", "int64_t", "12", "as many rows are computed as they are">,
+    Option<"fewRows", "few-rows", "int64_t", "24", "as many rows are computed as they are">,
   ];
 }
 

@@ -7,6 +7,7 @@
 //           multiplied by the transpose of a matrix
 //   columns lanes along the rows of A, one column of the result after the other; for a transposed A, whose
 //           rows are contiguous. The order is that of a chain
+//   pairs   several rows of bf16, by a body of the archive of products; lanes along the columns of B, a chain
 //
 // A dot has an order of its own, so only the extents of the whole product may select it: each element has one
 // order. The functions take the extents at run time, and a module has one function per combination of element
@@ -27,10 +28,13 @@ using target::inMemoryElement;
 
 namespace {
 
-/// Up to this many rows or columns of a tile, a chain is faster than the packed product.
-constexpr int64_t kFewRows = 12, kFewColumns = 64;
-/// Up to this many rows or columns, a product is computed as dots.
-constexpr int64_t kFewDots = 12;
+/// Up to this many rows of a tile, a chain is faster than the packed product, and up to as many rows or
+/// columns of the whole product dots are: with vectors of 64 bytes, and with others.
+constexpr int64_t kFewWideRows = 24, kFewRows = 12;
+/// Up to this many columns of a tile, a chain is faster than the packed product.
+constexpr int64_t kFewColumns = 64;
+/// From this many rows on, pairs of bf16 are worth packing.
+constexpr int64_t kRowsOfPairs = 3;
 /// A block: several results along one axis, which hide the latency of their additions, and vectors along the
 /// other.
 constexpr int64_t kBlock = 4, kVectors = 2;
@@ -141,6 +145,17 @@ Value KernelLowering::sizeOf(tile::MmaOp op, unsigned axis) {
   return constant(tile::tileType(op.getResult()).getDimSize(axis));
 }
 
+/// Are both operands bf16 that were widened, and the sums ones that begin with zeros? Others might be
+/// subnormal, which the instruction for pairs takes for 0.
+bool KernelLowering::multipliesPairs(tile::MmaOp op) const {
+  auto isWidened = [](Value v) {
+    if (auto turn = v.getDefiningOp<tile::TransposeOp>()) v = turn.getInput();
+    auto cast = v.getDefiningOp<tile::CastOp>();
+    return cast && cast.getFrom() == "bf16" && cast.getTo() == "f32";
+  };
+  return pairsOfBf16_ && target::isZeroTile(op.getAcc()) && isWidened(op.getA()) && isWidened(op.getB());
+}
+
 LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayRef<Value> limits,
                                           llvm::function_ref<LogicalResult()> otherwise) {
   Vec<Operation *> waiting; // the operations that fill the scratch of an operand
@@ -191,7 +206,21 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
     return false;
   };
-  Value few = either(isFew(sizeOf(op, 0), kFewDots), isFew(sizeOf(op, 1), kFewDots));
+  if (b.cast && b.element.isBF16() && multipliesPairs(op)) {
+    Value isSeveral =
+        b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, sizeOf(op, 0), constant(kRowsOfPairs));
+    Vec<Value> arguments = {a.data,      a.rowStride,    a.columnStride, constant(a.cast ? 0 : 1), b.data,
+                            b.rowStride, b.columnStride, c.data,         constant(c.shape[1]),     rows,
+                            columns,     depth};
+    // The archive of products has it: products/bodies/NarrowRows.cpp.
+    bool isSure = branch(isSeveral, [&] {
+      func::CallOp::create(b_, declareBody("tsr.p.bf16.dot.rows", ValueRange(arguments).getTypes()),
+                           arguments);
+    });
+    if (isSure) return success();
+  }
+  const int64_t most = vectorBytes_ == 64 ? kFewWideRows : kFewRows;
+  Value few = either(isFew(sizeOf(op, 0), most), isFew(sizeOf(op, 1), most));
   Value along = b_.createOrFold<arith::AndIOp>(isOne(a.columnStride), isOne(b.rowStride));
   if (Value isDot = b_.createOrFold<arith::AndIOp>(few, along); !matchPattern(isDot, m_Zero())) {
     bool isSure = branch(isDot, [&] {
@@ -241,14 +270,14 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
   };
   if (canMask(b.element)) {
     if (getConstantIntValue(b.columnStride) == 1 &&
-        chain(either(isFew(rows, kFewRows), isFew(columns, kFewColumns))))
+        chain(either(isFew(rows, most), isFew(columns, kFewColumns))))
       return success();
     return failed(fill()) ? failure() : otherwise();
   }
   // Other elements are converted in scratch once.
   if (failed(fill())) return failure();
   a = inScratch(op.getA()), b = inScratch(op.getB());
-  if (canMask(b.element) && chain(isFew(rows, kFewRows))) return success();
+  if (canMask(b.element) && chain(isFew(rows, most))) return success();
   return otherwise();
 }
 

@@ -34,7 +34,7 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
       if (std::optional<tile::Product> product = tile::Product::of(kernel))
         function = lowerProduct(kernel, *product, metadata);
       else
-        function = KernelLowering(kernel, *kernel.getVectorBytes()).lower(entrySymbol(kernel.getName()));
+        function = lowering(kernel).lower(entrySymbol(kernel.getName()));
       if (failed(function)) return signalPassFailure();
       (*function)->setAttr(target::kMetadata, StringAttr::get(&getContext(), metadata.toYaml()));
       kernel.erase();
@@ -42,6 +42,11 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
   }
 
 private:
+  KernelLowering lowering(tile::KernelOp kernel) {
+    const bool pairsOfBf16 = llvm::is_contained(chainBodies, "bf16=bf16.dot");
+    return {kernel, static_cast<int64_t>(*kernel.getVectorBytes()), pairsOfBf16};
+  }
+
   std::string bodyOf(tile::KernelOp kernel, const tile::Product &product) {
     auto param = cast<tile::ParamAttr>(kernel.getParams()[static_cast<unsigned>(product.a)]);
     const StringRef dtype = name(*param.getDtype());
@@ -59,12 +64,11 @@ private:
   /// The scratch of the epilogue comes first, that of the body after it.
   FailureOr<func::FuncOp> lowerProduct(tile::KernelOp kernel, const tile::Product &product,
                                        KernelMetadata &metadata) {
-    const int64_t vectorBytes = *kernel.getVectorBytes();
     const auto own = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(metadata.scratchBytes), 64));
     func::FuncOp epilogue;
     if (product.c < 0) {
       FailureOr<func::FuncOp> made =
-          KernelLowering(kernel, vectorBytes).lower(entrySymbol((kernel.getName() + ".epilogue").str()));
+          lowering(kernel).lower(entrySymbol((kernel.getName() + ".epilogue").str()));
       if (failed(made)) return failure();
       epilogue = *made;
       makeInternal(epilogue);
@@ -79,7 +83,7 @@ private:
           {std::string(tiles), *operand.getDtype(), *whole.getDtype(), target::placeOf(use)});
     }
     metadata.scratchBytes = own + productScratch(product, element);
-    return KernelLowering(kernel, vectorBytes).lowerProduct(product, body, epilogue, own);
+    return lowering(kernel).lowerProduct(product, body, epilogue, own);
   }
 };
 

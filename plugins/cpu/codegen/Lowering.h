@@ -39,8 +39,9 @@ struct BlockOptions {
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
-  KernelLowering(tile::KernelOp kernel, int64_t vectorBytes)
-      : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes), demanded_(kernel) {}
+  KernelLowering(tile::KernelOp kernel, int64_t vectorBytes, bool pairsOfBf16)
+      : TileLowering(kernel, "cpu"), vectorBytes_(vectorBytes), pairsOfBf16_(pairsOfBf16), demanded_(kernel) {
+  }
 
   /// Emits the function before the kernel op. Fails with a diagnostic on operations that cannot be lowered.
   mlir::FailureOr<mlir::func::FuncOp> lower(llvm::StringRef symbol);
@@ -210,6 +211,7 @@ private:
   Vec<Value> operandEnds(Value operand, const std::optional<Factor> &);
   bool isDeferred(Operation *) override;
   bool mayBeDirect(tile::MmaOp);
+  bool multipliesPairs(tile::MmaOp) const;
   /// Emits calls for products that need no operands in scratch, under the condition that this is such a
   /// product; `otherwise` emits the product for all other cases.
   LogicalResult lowerDirect(tile::MmaOp, const Place &c, llvm::ArrayRef<Value> ends,
@@ -249,6 +251,7 @@ private:
   void emitColumns(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns, Value depth);
 
   int64_t vectorBytes_;
+  bool pairsOfBf16_; // the archive of products has bodies for tiles of bf16
   target::DemandedExtents demanded_;
   mlir::func::FuncOp function_;
   Value values_;

@@ -21,12 +21,12 @@
 // CHECK: %[[COLUMNEND:.*]] = arith.minsi %[[COLUMNSLEFT]], %c64
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %[[COLUMNEND]]
 // CHECK-NOT: call @read
-// CHECK: arith.cmpi sle, %[[M]], %c12
-// CHECK: arith.cmpi sle, %{{.*}}, %c12
+// CHECK: arith.cmpi sle, %[[M]], %c24
+// CHECK: arith.cmpi sle, %{{.*}}, %c24
 // CHECK: scf.if
 // CHECK: call @mma.dot.f32.f32(
 // CHECK: } else {
-// CHECK: arith.cmpi sle, %{{.*}}, %c12
+// CHECK: arith.cmpi sle, %{{.*}}, %c24
 // CHECK: arith.cmpi sle, %{{.*}}, %c64
 // CHECK: scf.if
 // CHECK: call @mma.chain.f32.f32.64(

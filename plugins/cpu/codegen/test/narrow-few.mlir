@@ -1,4 +1,5 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile{chain-bodies=bf16=bf16.dot},cse)' | FileCheck %s --check-prefix=PAIRS
 
 // With vectors of 64 bytes few rows multiply a narrow right operand where it is: masked loads, widened.
 // CHECK: func.func private @mma.chain.bf16.f32.bf16.f32.64(
@@ -8,6 +9,15 @@
 // CHECK-NOT: call @read
 // CHECK: call @mma.chain.bf16.f32.bf16.f32.64(
 // CHECK: call @read.bf16.f32.32x64(
+
+// Where the archive of products multiplies pairs, it has three rows or more, and fewer stay as they are.
+// PAIRS-LABEL: func.func @tsr_kernel_few(
+// PAIRS: %[[SEVERAL:.*]] = arith.cmpi sge, %{{.*}}, %c3
+// PAIRS: scf.if %[[SEVERAL]] {
+// PAIRS-NEXT: call @tsr.p.bf16.dot.rows(
+// PAIRS-NEXT: } else {
+// PAIRS: call @mma.dot.bf16.f32.bf16.f32(
+// PAIRS: call @mma.chain.bf16.f32.bf16.f32.64(
 tile.kernel @few(%a: !tile.view<?x?xbf16>, %b: !tile.view<?x?xbf16>, %c: !tile.view<?x?xf32>, %M: index, %K: index, %N: index) grid ["ceildiv(M, 32)"] attributes {params = [
     #tile.param<name = "a", kind = tensor, dtype = bf16, dims = ["M", "K"], access = read>,
     #tile.param<name = "b", kind = tensor, dtype = bf16, dims = ["K", "N"], access = read>,

@@ -38,6 +38,7 @@ inline void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, I...
 /// Exchanges the blocks of `Step` x `Step` elements that are off the diagonal, then those inside them
 /// (Eklundh's transposition).
 template <class T, int Step> inline void exchangeBlocks(Vector<T> *rows) {
+#pragma clang loop unroll(full) // so that the rows are registers
   for (int i = 0; i < kLanes<T>; ++i)
     if (!(i & Step)) exchange<T, Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, kLanes<T>>());
 }

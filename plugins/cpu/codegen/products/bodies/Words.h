@@ -8,7 +8,7 @@
 //   multiply(...)  C += A * B, or C = A * B, of packed operands
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
-#include "plugins/cpu/codegen/products/bodies/Operands.h"
+#include "plugins/cpu/codegen/products/bodies/PackWords.h"
 #include "plugins/cpu/codegen/products/bodies/Pairs.h"
 
 namespace tessera::cpu::product {
@@ -39,9 +39,11 @@ private:
   const MicroKernels<T> &kernels_;
 };
 
-template <class Kind, bool TransposedA, bool TransposedB, class Blocks> class WordPanels {
-  using T = typename Kind::T;
-  using In = typename Kind::In;
+template <class Kind, bool TransposedA, bool TransposedB, class Blocks>
+class WordPanels : WordPacking<Kind, Blocks::kStep> {
+  using Packing = WordPacking<Kind, Blocks::kStep>;
+  using Packing::wordsOf, Packing::line, Packing::packRows, Packing::packTransposed, Packing::packWovenRows;
+  using typename Packing::T, typename Packing::In;
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
   static constexpr int64_t kDepth = least(Blocks::kMostDepth, 1024); // words of a panel's columns
@@ -84,11 +86,6 @@ private:
         k += steps;
       } while (k < p_.depth);
     }
-  }
-
-  /// The words of so many elements along k, with those that fill up the last step.
-  static constexpr int64_t wordsOf(int64_t steps) {
-    return roundUp(ceilDiv(steps, Kind::kGroup), Blocks::kStep);
   }
 
   void packB(int64_t k, int64_t steps, int64_t n, int64_t columns) {
@@ -138,87 +135,6 @@ private:
 
   /// Words from one step of k to the next of a transposed A: whole vectors are stored.
   static constexpr int64_t pitch(int64_t rows) { return ceilDiv(rows, kLanes<T>) * kLanes<T>; }
-
-  /// The elements of a vector of words from word `w` on, of `depth` adjacent elements.
-  static auto line(const In *from, int64_t w, int64_t depth) {
-    return loadFirst<typename Kind::Line>(from + w * Kind::kGroup, depth - w * Kind::kGroup);
-  }
-
-  /// Packs `depth` rows of `columns` elements in rows of `width` words, in whole vectors.
-  template <class Packer>
-  static void packRows(Packer &packer, const In *from, int64_t stride, int64_t depth, int64_t columns, T *to,
-                       int64_t width) {
-    using Line = typename Kind::Line;
-    constexpr int64_t woven = Packer::kVectors * kLanes<T>;
-    const int64_t end = wordsOf(depth) * Kind::kGroup;
-    for (int64_t k = 0; k < end; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
-      const int64_t count = least(Kind::kGroup, depth - k); // may be negative
-      int64_t j = 0;
-      Vector<T> words[Packer::kVectors];
-      if (count == Kind::kGroup)
-        for (; j + woven <= columns; j += woven) {
-          Line rows[Kind::kGroup];
-          for (int i = 0; i < Kind::kGroup; ++i)
-            rows[i] = loadAs<Line>(from + i * stride + j);
-          packer.weave(rows, words);
-          for (int v = 0; v < Packer::kVectors; ++v)
-            store(to + j + v * kLanes<T>, words[v]);
-        }
-      for (; j < columns; j += woven) {
-        Line rows[Kind::kGroup] = {};
-        for (int i = 0; i < Kind::kGroup; ++i)
-          if (i < count) rows[i] = loadFirst<Line>(from + i * stride + j, columns - j);
-        packer.weave(rows, words);
-        for (int v = 0; v < Packer::kVectors; ++v)
-          if (j + v * kLanes<T> < columns) store(to + j + v * kLanes<T>, words[v]);
-      }
-    }
-  }
-
-  /// Packs `columns` rows of `depth` elements, each a column of words.
-  template <class Packer>
-  static void packTransposed(Packer &packer, const In *from, int64_t stride, int64_t columns, int64_t depth,
-                             T *to, int64_t width) {
-    constexpr int lanes = kLanes<T>;
-    const int64_t words = wordsOf(depth);
-    for (int64_t j = 0; j < columns; j += lanes) {
-      const int64_t count = least(lanes, columns - j);
-      for (int64_t w = 0; w < words; w += lanes) {
-        Vector<T> block[lanes];
-        for (int i = 0; i < lanes; ++i)
-          block[i] = packer.along(line(from + (j + least(i, count - 1)) * stride, w, depth));
-        transposeBlock<T>(block);
-        for (int i = 0; i < lanes; ++i)
-          if (w + i < words) store(to + (w + i) * width + j, block[i]);
-      }
-    }
-  }
-
-  /// Packs `rows` columns of `depth` rows, each a row of words.
-  template <class Packer>
-  static void packWovenRows(Packer &packer, const In *from, int64_t stride, int64_t rows, int64_t depth,
-                            T *to) {
-    constexpr int lanes = kLanes<T>, vectors = Packer::kVectors;
-    const int64_t words = wordsOf(depth);
-    for (int64_t r = 0; r < rows; r += vectors * lanes)
-      for (int64_t w = 0; w < words; w += lanes) {
-        Vector<T> block[vectors][lanes];
-        for (int i = 0; i < lanes; ++i) {
-          typename Kind::Line lines[Kind::kGroup] = {};
-          Vector<T> woven[vectors];
-          for (int64_t g = 0, k = (w + i) * Kind::kGroup; g < Kind::kGroup && k < depth; ++g, ++k)
-            lines[g] = loadFirst<typename Kind::Line>(from + k * stride + r, rows - r);
-          packer.weave(lines, woven);
-          for (int v = 0; v < vectors; ++v)
-            block[v][i] = woven[v];
-        }
-        for (int v = 0; v < vectors && r + v * lanes < rows; ++v) {
-          transposeBlock<T>(block[v]);
-          for (int i = 0; i < lanes; ++i)
-            store(to + (r + v * lanes + i) * words + w, block[v][i]);
-        }
-      }
-  }
 
   /// Rows [r0, r1) of one panel and one block of k.
   void panel(const Strip &results, int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t n,
