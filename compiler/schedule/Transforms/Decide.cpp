@@ -31,7 +31,7 @@ struct ScheduleDecide : impl::ScheduleDecideBase<ScheduleDecide> {
   }
 
 private:
-  static constexpr int64_t kSumsOfLane = 32, kMostSumsOfWarp = 1024;
+  static constexpr int64_t kSumsOfLane = 32, kMostSumsOfWarp = 1024, kLeastWarps = 4;
 
   /// The program's request, if a block may have as many. Else, of products by matrix instructions, as many
   /// warps as have enough sums each of the smallest product; of other kernels, as many as have an element of
@@ -64,13 +64,13 @@ private:
       if (!dtype || !llvm::is_contained(factors, name(*dtype))) return;
       sums = std::min(sums.value_or(type.getNumElements()), type.getNumElements());
     });
-    if (!sums) {
+    if (!sums || *sums < kLeastWarps * lanes) { // too few for an instruction of each warp
       const int64_t number = llvm::bit_ceil(uint64_t(llvm::divideCeil(largestTile(kernel), lanes)));
       if (number < warps && !kernel->hasAttr(kBlock)) kernel.setWarps(number);
       return;
     }
     const int64_t sumsOfWarp = std::min(kSumsOfLane * lanes, kMostSumsOfWarp);
-    int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / sumsOfWarp)), 4, warps);
+    int64_t number = std::clamp<int64_t>(llvm::bit_floor(uint64_t(*sums / sumsOfWarp)), kLeastWarps, warps);
     if (number < warps) kernel.setWarps(number);
   }
 

@@ -92,6 +92,17 @@ schedule.kernel @tiny(%M: index) attributes {params = [#tile.param<name = "M", k
   }
 }
 
+// A product with fewer sums than instructions of four warps have.
+// WARPS-LABEL: schedule.kernel @tiny_product
+// WARPS-SAME: warps = 1 : i64
+schedule.kernel @tiny_product(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
+  schedule.grid () = () to () step () names [] {
+    %a = arith.constant dense<1.0> : tensor<4x4xbf16>
+    %z = arith.constant dense<0.0> : tensor<4x4xf32>
+    %p = tile.mma %a, %a, %z : tensor<4x4xbf16>, tensor<4x4xbf16>, tensor<4x4xf32>
+  }
+}
+
 // WARPS-LABEL: schedule.kernel @scalars
 // WARPS-SAME: warps = 1 : i64
 schedule.kernel @scalars(%M: index) attributes {params = [#tile.param<name = "M", kind = dim>]} {
