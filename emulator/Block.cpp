@@ -294,6 +294,7 @@ void Block::completeWarp(int first, int last) {
         failTensor("E_EMU_OPERANDS", own.site, "lanes of one warp have different addresses or sizes");
       break;
     case Meeting::LoadMatrix:
+    case Meeting::StoreMatrix:
     case Meeting::SharedProduct:
     case Meeting::Multiply: // done for all lanes below
       break;
@@ -305,7 +306,8 @@ void Block::completeWarp(int first, int last) {
       break;
     }
   }
-  if (common.meeting == Meeting::LoadMatrix || common.meeting == Meeting::Multiply)
+  if (common.meeting == Meeting::LoadMatrix || common.meeting == Meeting::StoreMatrix ||
+      common.meeting == Meeting::Multiply)
     completeMatrix(first, last);
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   for (int lane = first; lane < last; ++lane)
@@ -322,7 +324,8 @@ void Block::completeMatrix(int first, int last) {
   const Lane &own = lanes_[static_cast<size_t>(running_)];
   const Request &common = own.request;
   const auto instruction = static_cast<MatrixInstruction>(common.kind);
-  const bool isProduct = common.meeting == Meeting::Multiply;
+  const bool isProduct = common.meeting == Meeting::Multiply,
+             isStore = common.meeting == Meeting::StoreMatrix;
   std::array<MatrixOperands, 64> operands; // of the largest warp
   for (int lane = first; lane < last; ++lane)
     operands[static_cast<size_t>(lane - first)] = lanes_[static_cast<size_t>(lane)].request.matrix;
@@ -347,19 +350,22 @@ void Block::completeMatrix(int first, int last) {
   }
   const int count = static_cast<int>(common.value), lastLane = running_;
   const int32_t site = own.site;
-  auto check = [&](size_t lane, const void *from, int32_t bytes, bool reads) {
-    running_ = first + static_cast<int>(lane); // on whose account it is
-    launch_->checker->matrixAccess(from, bytes, reads, site);
+  auto onAccountOf = [&](size_t lane) -> Checker & {
+    running_ = first + static_cast<int>(lane);
+    return *launch_->checker;
   };
   if (launch_->checker)
     for (size_t lane = 0; lane < static_cast<size_t>(count) * 8; ++lane)
-      check(lane, all[lane].a, 16, false);
-  counts_.loads += count;
+      onAccountOf(lane).matrixRow(all[lane].a, isStore, site);
+  (isStore ? counts_.storedMatrices : counts_.loads) += count;
   for (size_t matrix = 0; matrix < static_cast<size_t>(count); ++matrix)
-    counts_.conflicts += conflictsOf(all.subspan(matrix * 8, 8));
-  loadMatrices(all, count, common.kind != 0, [&](size_t lane, const char *from, char *to) {
-    if (launch_->checker) check(lane, from, 2, true);
-    std::memcpy(to, from, 2);
+    (isStore ? counts_.storeConflicts : counts_.conflicts) += conflictsOf(all.subspan(matrix * 8, 8));
+  forEachOfMatrices(all, count, common.kind != 0, [&](size_t lane, const char *inMemory, char *ofLane) {
+    if (launch_->checker) onAccountOf(lane).matrixElement(inMemory, isStore, site);
+    if (isStore)
+      std::memcpy(const_cast<char *>(inMemory), ofLane, 2);
+    else
+      std::memcpy(ofLane, inMemory, 2);
   });
   running_ = lastLane;
 }

@@ -30,6 +30,7 @@ enum class Meeting : uint8_t {
   Shuffle,
   Vote,
   LoadMatrix,
+  StoreMatrix,
   Multiply,
   SharedProduct,
   Tensor,
@@ -39,7 +40,8 @@ enum class Meeting : uint8_t {
 /// What a lane brings to an operation of its warp.
 struct Request {
   Meeting meeting = Meeting::Barrier;
-  int32_t kind = 0; // of shuffles, votes, loads of matrices (isTransposed) and products (MatrixInstruction)
+  int32_t kind =
+      0; // of shuffles, votes, loads and stores of matrices (isTransposed) and products (MatrixInstruction)
   uint32_t mask = 0, value = 0, lane = 0, clamp = 0;
   MatrixOperands matrix = {};
   SharedProduct product = {};
@@ -110,6 +112,11 @@ public:
   void awaitTensorLoads();
   void fenceTensor(bool isAfterMeeting);
   void arrive(void *word, int32_t site);
+  // BlockStores.cpp: stores of boxes. Shared memory is read when the lane waits for that, tensors are written
+  // when it waits for the whole store, or ends.
+  void storeBox(const EmulatedTensorMap *map, const int32_t *coordinates, const void *from, int32_t site);
+  void commitStores() { ++lanes_[static_cast<size_t>(running_)].storeGroups; }
+  void awaitStores(int32_t pending, bool onlyReads);
   // BlockClusters.cpp: blocks that run together and access each other's shared memory.
   /// The place in block `rank` of the cluster that `place` is in the lane's own.
   void *mapToRank(void *place, uint32_t rank, int32_t site);
@@ -169,6 +176,13 @@ private:
     uint32_t word, bytes; // the offset of the word
     int32_t site;
   };
+  struct BoxStore {
+    std::vector<BoxChunk> chunks; // those with elements of the tensor, that were not written
+    std::vector<uint8_t> bytes;   // that were read
+    int64_t group;
+    int32_t site;
+    bool isRead = false;
+  };
   /// A barrier of a block in the phase that has begun.
   struct Barrier {
     int32_t number = 0, count = 0; // of lanes that it is for
@@ -182,14 +196,16 @@ private:
     int32_t barrier = 0; // AtBarrier
     Request request;
     uint32_t result = 0;
-    std::vector<Copy> copies = {};      // that were not awaited, in order
-    int64_t groups = 0;                 // of copies, that ended
-    std::vector<Product> products = {}; // that were not awaited
-    int64_t productGroups = 0;          // that ended
-    uint32_t awaited = 0, parity = 0;   // AtArrivals: the offset of the word, and the phase
-    bool isFenced = false;              // nothing has used the registers of products since wgmma.fence
-    std::vector<TensorLoad> loads = {}; // that products do not follow yet
-    bool isTensorFenced = false;        // since it has met other lanes or waited for arrivals
+    std::vector<Copy> copies = {};        // that were not awaited, in order
+    int64_t groups = 0;                   // of copies, that ended
+    std::vector<Product> products = {};   // that were not awaited
+    int64_t productGroups = 0;            // that ended
+    std::vector<BoxStore> boxStores = {}; // that were not awaited, in order
+    int64_t storeGroups = 0;              // that ended
+    uint32_t awaited = 0, parity = 0;     // AtArrivals: the offset of the word, and the phase
+    bool isFenced = false;                // nothing has used the registers of products since wgmma.fence
+    std::vector<TensorLoad> loads = {};   // that products do not follow yet
+    bool isTensorFenced = false;          // since it has met other lanes or waited for arrivals
     uint64_t clusterArrivals = 0, clusterWaits = 0;
   };
 
@@ -210,6 +226,9 @@ private:
   uint32_t offsetOf(const void *word, int32_t site);
   Arrivals &arrivalsAt(uint32_t offset, int32_t site);
   void finish(const BoxCopy &);
+  void read(BoxStore &);
+  void write(BoxStore &);
+  void endStores(int lane);
   void endPhase(uint32_t offset, Arrivals &);
   bool deliver();
   bool deliverProducts();

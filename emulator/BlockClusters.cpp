@@ -60,6 +60,7 @@ void Block::awaitCluster(int32_t site) {
 
 void Block::endLane(int lane) {
   Lane &own = lanes_[static_cast<size_t>(lane)];
+  endStores(lane);
   own.state = State::Done;
   ++ended_;
   if (clusterPhase_ < own.clusterArrivals) --clusterArrived_; // it is not waited for any more

@@ -88,6 +88,15 @@ TESSERA_EMULATED void tsr_emu_load_matrix(const void *row, int32_t count, int32_
   Block::current().meetWarp(request, site);
 }
 
+/// stmatrix of PTX.
+TESSERA_EMULATED void tsr_emu_store_matrix(const void *row, int32_t count, int32_t isTransposed, void *words,
+                                           int32_t site) {
+  Request request{.meeting = Meeting::StoreMatrix, .kind = isTransposed, .mask = ~0u};
+  request.value = static_cast<uint32_t>(count);
+  request.matrix = {row, nullptr, words};
+  Block::current().meetWarp(request, site);
+}
+
 /// cp.async of PTX: `copied` bytes from global memory, then zeros, `bytes` in all.
 TESSERA_EMULATED void tsr_emu_copy_async(void *to, const void *from, int32_t bytes, int32_t copied,
                                          int32_t site) {
@@ -143,6 +152,15 @@ TESSERA_EMULATED void tsr_emu_await_bytes(void *word, uint32_t parity, int32_t s
 TESSERA_EMULATED void tsr_emu_copy_box(void *to, const tessera::EmulatedTensorMap *map,
                                        const int32_t *coordinates, void *word, uint32_t ranks, int32_t site) {
   Block::current().copyBox(to, map, coordinates, word, ranks, site);
+}
+/// cp.async.bulk.tensor of PTX from shared to global memory, and its groups.
+TESSERA_EMULATED void tsr_emu_store_box(const tessera::EmulatedTensorMap *map, const int32_t *coordinates,
+                                        const void *from, int32_t site) {
+  Block::current().storeBox(map, coordinates, from, site);
+}
+TESSERA_EMULATED void tsr_emu_commit_stores() { Block::current().commitStores(); }
+TESSERA_EMULATED void tsr_emu_await_stores(int32_t pending, int32_t onlyReads) {
+  Block::current().awaitStores(pending, onlyReads != 0);
 }
 /// fence.mbarrier_init of PTX.
 TESSERA_EMULATED void tsr_emu_fence_arrivals() {

@@ -248,8 +248,8 @@ void Checker::touch(const void *pointer, int32_t bytes, int32_t flags, int32_t s
         const Image &image = *launch_.kernel.image;
         launch_.report.add("E_EMU_NOT_AWAITED", {proxy.site, site},
                            image.site(site).place() + ": " + is + " of " + nameOf(address, true) + " by " +
-                               nameOfLane(lane) + ": the product at " + image.site(proxy.site).place() +
-                               ", which reads it, was not awaited");
+                               nameOfLane(lane) + ": the " + proxy.reader + " at " +
+                               image.site(proxy.site).place() + ", which reads it, was not awaited");
         reported = true;
       }
     }
@@ -306,12 +306,12 @@ void Checker::endCopy(const void *to, int32_t bytes, int32_t site) {
   touch(to, bytes, access_flags::kShared | access_flags::kWrite, site, /*isAtomic=*/false);
 }
 
-void Checker::startRead(uint32_t offset, int32_t bytes, int32_t site) {
+void Checker::startRead(uint32_t offset, int32_t bytes, int32_t site, const char *reader) {
   touch(block_->shared() + offset, bytes, access_flags::kShared, site, /*isAtomic=*/false);
   for (uint32_t i = offset; i < offset + static_cast<uint32_t>(bytes); ++i) {
     ProxyState &proxy = proxy_[i];
-    ++proxy.reads, proxy.site = site;
-    requireProxyFence(i, "the product reads ", site);
+    ++proxy.reads, proxy.site = site, proxy.reader = reader;
+    requireProxyFence(i, "the " + std::string(reader) + " reads ", site);
   }
 }
 
@@ -322,7 +322,7 @@ bool Checker::isFenced(const std::vector<uint32_t> &fences, size_t number, int b
 }
 
 /// Reports an access by another proxy than that of the lane that wrote the byte, if no fence is between them.
-void Checker::requireProxyFence(uint32_t offset, const char *what, int32_t site) {
+void Checker::requireProxyFence(uint32_t offset, const std::string &what, int32_t site) {
   const ProxyState &proxy = proxy_[offset];
   if (proxy.writer < 0 ||
       isFenced(lanes_[static_cast<size_t>(proxy.writer)].proxyFences, proxy.fences, proxy.writer))
@@ -348,13 +348,17 @@ void Checker::fenceProxy() {
   lane.proxyFences.push_back(lane.own);
 }
 
-void Checker::matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site) {
-  const int32_t flags = access_flags::kShared | std::countr_zero(static_cast<uint32_t>(bytes))
-                                                    << access_flags::kAlignShift;
-  if (reads)
-    touch(address, bytes, flags, site, /*isAtomic=*/false);
-  else
-    checkPlace(address, bytes, flags, site);
+void Checker::matrixRow(const void *address, bool writes, int32_t site) {
+  constexpr int32_t kBytes = 16;
+  checkPlace(address, kBytes,
+             access_flags::kShared | (writes ? access_flags::kWrite : 0) |
+                 std::countr_zero(static_cast<uint32_t>(kBytes)) << access_flags::kAlignShift,
+             site);
+}
+
+void Checker::matrixElement(const void *address, bool writes, int32_t site) {
+  touch(address, /*bytes=*/2, access_flags::kShared | (writes ? access_flags::kWrite : 0), site,
+        /*isAtomic=*/false);
 }
 
 } // namespace tessera::emulator

@@ -33,17 +33,19 @@ public:
   void arriveInBarrier(int32_t key);
   /// An access of the lane that runs; see access_flags.
   void access(const void *address, int32_t bytes, int32_t flags, int32_t site);
-  /// A read of shared memory by an operation of the warp: `reads` is whether the lane that runs gets the
-  /// bytes, otherwise it gives their address, which is a multiple of `bytes`.
-  void matrixAccess(const void *address, int32_t bytes, bool reads, int32_t site);
+  /// An operation of the warp on matrices in shared memory: the lane that runs gives the address of a row of
+  /// 16 bytes; it gets or stores an element of 2.
+  void matrixRow(const void *address, bool writes, int32_t site);
+  void matrixElement(const void *address, bool writes, int32_t site);
   /// A copy into shared memory that the lane that runs has started, and its end. In between nobody may touch
   /// its bytes.
   void startCopy(const void *to, const void *from, int32_t bytes, int32_t copied, int32_t site);
   void endCopy(const void *to, int32_t bytes, int32_t site);
-  /// A read of shared memory, at an offset, by a product that the lane that runs has started, and its end. In
-  /// between nobody may write its bytes. Such reads are of another proxy than a lane's own accesses: who has
-  /// written must have executed a fence of the proxy before they are ordered.
-  void startRead(uint32_t offset, int32_t bytes, int32_t site);
+  /// A read of shared memory, at an offset, by a product or a store of a box (`reader`) that the lane that
+  /// runs has started, and its end. In between nobody may write its bytes. Such reads are of another proxy
+  /// than a lane's own accesses: who has written must have executed a fence of the proxy before they are
+  /// ordered.
+  void startRead(uint32_t offset, int32_t bytes, int32_t site, const char *reader = "product");
   void endRead(uint32_t offset, int32_t bytes, int32_t site);
   void fenceProxy();
   // CheckerBoxes.cpp: words that count arrivals, by their offsets, and copies of boxes, whose bytes are
@@ -56,6 +58,9 @@ public:
   void passPhase(uint32_t word);
   void startBox(const BoxChunk &, uint32_t word, int32_t site);
   void endBox(uint32_t offset);
+  /// A store of what the chunk has in shared memory to a tensor, until it has been read.
+  void startStore(const BoxChunk &, int32_t site);
+  void endStore(const BoxChunk &, int32_t site);
   /// Reports an engine that arrives in a word whose preparation no fence has made visible to it; `what` does.
   void requireWordFence(uint32_t word, const std::string &what, int32_t site);
   // CheckerClusters.cpp: the barrier of a cluster, and arrivals in shared memory of its other blocks, which
@@ -128,7 +133,7 @@ private:
   bool isOrdered(const Epoch &, int lane, bool isShared) const;
   /// Has `by` executed the fence with this number, before what the lane that runs does?
   bool isFenced(const std::vector<uint32_t> &fences, size_t number, int by) const;
-  void requireProxyFence(uint32_t offset, const char *what, int32_t site);
+  void requireProxyFence(uint32_t offset, const std::string &what, int32_t site);
   void checkPlace(const void *address, int32_t bytes, int32_t flags, int32_t site);
   void touch(const void *address, int32_t bytes, int32_t flags, int32_t site, bool isAtomic);
   Cell *cellsOf(uint64_t address, bool isShared);
@@ -160,8 +165,9 @@ private:
   struct ProxyState {
     int32_t writer = -1; // lane of the last write in this block
     size_t fences = 0;   // of the proxy, that it had executed
-    int32_t reads = 0;   // of products that were not awaited
-    int32_t site = -1;   // of one of them
+    int32_t reads = 0;   // of products and stores of boxes that were not awaited
+    int32_t site = -1;   // of one of them, and what it is
+    const char *reader = "";
   };
   std::vector<ProxyState> proxy_;    // bytes of shared memory
   std::map<int32_t, Clocks> passed_; // what precedes the arrivals of lanes that do not wait, by barrier

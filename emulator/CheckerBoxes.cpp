@@ -81,6 +81,16 @@ void Checker::endBox(uint32_t offset) {
     inFlight_[i].site = -1;
 }
 
+void Checker::startStore(const BoxChunk &chunk, int32_t site) {
+  const auto bytes = static_cast<int32_t>(chunk.copied);
+  startRead(chunk.offset + chunk.before, bytes, site, "store of a box");
+  access(chunk.from, bytes, access_flags::kWrite, site);
+}
+
+void Checker::endStore(const BoxChunk &chunk, int32_t site) {
+  endRead(chunk.offset + chunk.before, static_cast<int32_t>(chunk.copied), site);
+}
+
 void Checker::startEngineRead(uint32_t offset, int32_t site) {
   constexpr uint32_t kChunk = 16;
   std::array<std::array<Epoch, 2>, kChunk> reads;

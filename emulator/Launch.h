@@ -35,15 +35,17 @@ struct Kernel final : DeviceKernel {
 
 /// What a launch executed.
 struct Counts {
-  int64_t instructions = 0; // of matrices
-  int64_t inMatrices = 0;   // multiply-adds in these
-  int64_t others = 0;       // fused multiply-adds of lanes; counted in checked code
-  int64_t loads = 0;        // matrices that were loaded from shared memory
-  int64_t conflicts = 0;    // of banks, in these loads
-  int64_t copied = 0;       // bytes of asynchronous copies
-  int64_t barriers = 0;     // of blocks
-  int64_t boxes = 0;        // of tensors, that were copied
-  int64_t stores = 0;       // of lanes to tensors, up to 16 bytes each; counted in checked code
+  int64_t instructions = 0;                       // of matrices
+  int64_t inMatrices = 0;                         // multiply-adds in these
+  int64_t others = 0;                             // fused multiply-adds of lanes; counted in checked code
+  int64_t loads = 0;                              // matrices that were loaded from shared memory
+  int64_t conflicts = 0;                          // of banks, in these loads
+  int64_t storedMatrices = 0, storeConflicts = 0; // the same of stores to it
+  int64_t storedBoxes = 0;                        // of tensors
+  int64_t copied = 0;                             // bytes of asynchronous copies
+  int64_t barriers = 0;                           // of blocks
+  int64_t boxes = 0;                              // of tensors, that were copied
+  int64_t stores = 0; // of lanes to tensors, up to 16 bytes each; counted in checked code
 };
 
 /// Thread-safe.
@@ -53,6 +55,8 @@ public:
     std::lock_guard lock(mutex_);
     sum_.instructions += c.instructions, sum_.inMatrices += c.inMatrices, sum_.others += c.others;
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
+    sum_.storedMatrices += c.storedMatrices, sum_.storeConflicts += c.storeConflicts;
+    sum_.storedBoxes += c.storedBoxes;
     sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes, sum_.stores += c.stores;
   }
   Counts get() const {

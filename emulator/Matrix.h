@@ -28,18 +28,19 @@ int64_t multiply(MatrixInstruction, std::span<const MatrixOperands> lanes);
 /// bytes of one matrix.
 int64_t conflictsOf(std::span<const MatrixOperands> rows);
 
-/// Loads `count` matrices of 8 x 8 elements of 16 bits (PTX ISA, ldmatrix): calls `load(lane, from, to)` for
-/// each element that a lane gets. Lane 8 i + r has the address of row r of matrix i. Of each matrix lane l
-/// gets the elements 2 (l mod 4) and the next one of row l / 4; if the load transposes, of column l / 4.
-template <typename Load>
-void loadMatrices(std::span<const MatrixOperands> lanes, int count, bool isTransposed, Load load) {
+/// The elements of `count` matrices of 8 x 8 elements of 16 bits that are loaded or stored (PTX ISA, ldmatrix
+/// and stmatrix): calls `visit(lane, in memory, of the lane)` for each element that a lane has. Lane 8 i + r
+/// has the address of row r of matrix i. Of each matrix lane l gets the elements 2 (l mod 4) and the next one
+/// of row l / 4; if it transposes, of column l / 4.
+template <typename Visit>
+void forEachOfMatrices(std::span<const MatrixOperands> lanes, int count, bool isTransposed, Visit visit) {
   for (size_t lane = 0; lane < lanes.size(); ++lane)
     for (size_t matrix = 0; matrix < static_cast<size_t>(count); ++matrix)
       for (size_t half = 0; half < 2; ++half) {
         const size_t outer = lane / 4, inner = lane % 4 * 2 + half;
         const size_t row = isTransposed ? inner : outer, column = isTransposed ? outer : inner;
-        load(lane, static_cast<const char *>(lanes[matrix * 8 + row].a) + column * 2,
-             static_cast<char *>(lanes[lane].result) + matrix * 4 + half * 2);
+        visit(lane, static_cast<const char *>(lanes[matrix * 8 + row].a) + column * 2,
+              static_cast<char *>(lanes[lane].result) + matrix * 4 + half * 2);
       }
 }
 

@@ -56,10 +56,14 @@ void Runner::report(const Launch &launch) const {
   if (counts.loads)
     text += ", and loaded " + std::to_string(counts.loads) + " matrices with " +
             std::to_string(counts.conflicts) + " bank conflicts";
+  if (counts.storedMatrices)
+    text += ", and stored " + std::to_string(counts.storedMatrices) + " matrices with " +
+            std::to_string(counts.storeConflicts) + " bank conflicts";
   if (counts.copied) text += ", and copied " + std::to_string(counts.copied) + " bytes asynchronously";
   if (counts.boxes) text += ", " + std::to_string(counts.boxes) + " boxes";
   if (counts.barriers) text += ", and passed " + std::to_string(counts.barriers) + " barriers of blocks";
   if (counts.stores) text += ", and stored " + std::to_string(counts.stores) + " times to tensors";
+  if (counts.storedBoxes) text += ", and stored " + std::to_string(counts.storedBoxes) + " boxes";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());
 }
 

@@ -17,9 +17,10 @@ SOME = ("ptx:sm_80", "ptx:sm_90a", "rocm:gfx90a", "rocm:gfx942", "rocm:gfx1100",
 WITHOUT = {("bf16", "ptx:sm_75")}  # no instruction for the dtype
 LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instructions \((?P<products>\d+) multiply-adds\)"
                   r" and (?P<others>\d+) other fused multiply-adds(?:, and loaded (?P<loads>\d+) matrices with (?P<conflicts>\d+) bank conflicts)?"
+                  r"(?:, and stored (?P<stored_matrices>\d+) matrices with (?P<store_conflicts>\d+) bank conflicts)?"
                   r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"
                   r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?"
-                  r"(?:, and stored (?P<stores>\d+) times to tensors)?$", re.MULTILINE)
+                  r"(?:, and stored (?P<stores>\d+) times to tensors)?(?:, and stored (?P<stored_boxes>\d+) boxes)?$", re.MULTILINE)
 HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
@@ -28,11 +29,11 @@ sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. T
 of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once. That with two sets of sums has extents of 300 x 264 x 72, in 25 programs on
 4 blocks, and that with turns tiles of 128 queries for two groups of four warps.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
-exp, and of products without an instruction. Bank conflicts are those of `ldmatrix`. Stores are those of lanes to
-tensors, of up to 16 bytes each. Each result is within the error bound of its sums of the product in double.
+exp, and of products without an instruction. Bank conflicts are those of `ldmatrix` and `stmatrix`. Stores are those of lanes to
+tensors, of up to 16 bytes each; where the engine stores boxes there are none ([decision 136](decisions/0136-stores-of-boxes.md)). "bf16" has a result of this dtype. Each result is within the error bound of its sums of the product in double.
 
-| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | matrices loaded | bank conflicts | barriers | stores | shared bytes | registers |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | matrices loaded | stored | bank conflicts | barriers | stores | boxes stored | shared bytes | registers |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -60,6 +61,12 @@ def aligned(rng):
     return gemm(rng, 100, 88, 72)
 
 
+def narrow(rng):
+    inputs, output, expected, bound = aligned(rng)
+    expected -= inputs["C"].astype("f8")
+    return {**inputs, "C": np.zeros_like(inputs["C"])}, output, expected, bound + 2.0**-8 * abs(expected)
+
+
 def clustered(rng):
     return aligned(rng)
 
@@ -77,10 +84,10 @@ BLOCK = {clustered: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math
          sets: ("#schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent>", "tma"),
          pingpong: ("#schedule.block<roles = [copy: 4 warps, 40 registers, math: 8 warps, 232 registers], pingpong, persistent>", "tma")}
 TUNED = {pingpong: ("--set", "BLOCK_M=128", "--set", "BLOCK_N=64", "--set", "num_warps=8", "--dim", "D=64")}
-TITLES = {aligned: ", aligned", clustered: ", clusters of 2", pingpong: ", turns", sets: ", two sets of sums"}
+TITLES = {aligned: ", aligned", narrow: ", bf16", clustered: ", clusters of 2", pingpong: ", turns", sets: ", two sets of sums"}
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("gemm", "gemm", sets, ("ptx:sm_100a",)), ("flash_attention", "flash_attention", attention, SOME),
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", narrow, ("ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("gemm", "gemm", sets, ("ptx:sm_100a",)), ("flash_attention", "flash_attention", attention, SOME),
            ("flash_attention", "flash_attention", pingpong, ("ptx:sm_90a",)))
 
 
@@ -96,6 +103,10 @@ PRODUCT = re.compile(r"^product +([^,]+),", re.MULTILINE)
 
 def source_of(tsr, folder, sample, kernel, make, device):
     source = ROOT / "samples" / sample / f"{sample}.py"
+    if make is narrow:
+        text = re.sub(r'("M", "N", ts\.)f32', r"\1bf16", source.read_text()).replace("+= acc", "= ts.tile.cast(acc, ts.bf16)")
+        (folder / "narrow.py").write_text(text)
+        return folder / "narrow.py"
     if make not in BLOCK:
         return source
     text = run(tsr, folder, "compile", source, "--kernel", kernel, *TUNED.get(make, ()), "--target", device, "--emit", "schedule", "-o", "-")
@@ -134,7 +145,10 @@ def row(tsr, folder, sample, kernel, make, device, registers):
         m, n, k = map(int, re.findall(r"\d+", instructions[0].split(".")[1]))
         if counts["products"] != counts["instructions"] * m * n * k:
             sys.exit(f"{sample} on {device}: {counts['instructions']} of {instructions} are no {counts['products']} multiply-adds")
-    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "loads", "conflicts", "barriers", "stores")]
+    if (counts["stored_boxes"] > 0) != (sample == "gemm" and counts["boxes"] > 0) or (counts["stored_boxes"] and counts["stores"]):
+        sys.exit(f"{sample} on {device}: {counts['stored_boxes']} boxes are stored, and {counts['stores']} accesses of lanes")
+    counts["conflicts"] += counts["store_conflicts"]
+    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "loads", "stored_matrices", "conflicts", "barriers", "stores", "stored_boxes")]
     cells.append(int(re.search(r"^memory +(\d+) bytes shared", text, re.MULTILINE)[1]))
     title = f"| `{sample}`{TITLES.get(make, '')} | `{device}` | "
     return title + ", ".join(f"`{name}`" for name in instructions) + " | " + " | ".join(f"{n:,}" for n in cells) + f" | {registers(title, counts['boxes'] > 0)} |\n"

@@ -191,8 +191,8 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       .Case([&](ConvertOp o) { return lowerConvert(o); })
       .Case<AllocSharedOp, SlotOp, ReshapeOp>([](Operation *) { return success(); })
       .Case([&](CommitGroupOp) { return commitCopies(), success(); })
-      .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, AwaitBytesOp, ArriveOp, AwaitTurnOp, PassTurnOp>(
-          [&](Operation *o) { return lowerBoxes(o); })
+      .Case<InitArrivalsOp, ExpectBytesOp, CopyBoxOp, StoreBoxOp, AwaitBytesOp, ArriveOp, AwaitTurnOp,
+            PassTurnOp>([&](Operation *o) { return lowerBoxes(o); })
       .Case<CommitProductsOp, TakeSumsOp>([&](Operation *o) { return lowerTensorSums(o); })
       .Case([&](RolesOp o) { return lowerRoles(o); })
       .Case([&](BlockProgramsOp o) { return lowerPrograms(o); })

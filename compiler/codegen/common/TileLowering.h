@@ -211,7 +211,8 @@ protected:
   /// default copies are done at once.
   virtual void commitCopies() {}
   virtual void awaitCopies(int64_t /*pending*/) {}
-  /// One of tile.init_arrivals, expect_bytes, copy_box, await_bytes, arrive, await_turn and pass_turn.
+  /// One of tile.init_arrivals, expect_bytes, copy_box, store_box, await_bytes, arrive, await_turn and
+  /// pass_turn.
   virtual LogicalResult lowerBoxes(Operation *op) { return notImplemented(op); }
   /// tile.commit_products or tile.take_sums.
   virtual LogicalResult lowerTensorSums(Operation *op) { return notImplemented(op); }

@@ -19,6 +19,11 @@ bool VendorRewriter::forCopies() {
   if (auto wait = dyn_cast<NVVM::CpAsyncWaitGroupOp>(op_))
     return become("tsr_emu_await_copies", constant(int32_t(wait.getN())));
   if (auto copy = dyn_cast<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(op_)) return copyBox(copy);
+  if (auto store = dyn_cast<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(op_)) return storeBox(store);
+  if (isa<NVVM::CpAsyncBulkCommitGroupOp>(op_)) return become("tsr_emu_commit_stores", {});
+  if (auto wait = dyn_cast<NVVM::CpAsyncBulkWaitGroupOp>(op_))
+    return become("tsr_emu_await_stores",
+                  {constant(int32_t(wait.getGroup())), constant(wait.getRead().value_or(false))});
   return forArrivals();
 }
 
@@ -50,6 +55,13 @@ bool VendorRewriter::copyBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) 
         {plain(op.getDstMem()), op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getMbar()), ranks,
          site_()},
         false);
+  return erase();
+}
+
+bool VendorRewriter::storeBox(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op) {
+  if (op.getMode() != NVVM::TMAStoreMode::TILE || op.getPredicate() || op.getL2CacheHint()) return false;
+  call_("tsr_emu_store_box", nullptr,
+        {op.getTmaDescriptor(), spill(op.getCoordinates()), plain(op.getSrcMem()), site_()}, false);
   return erase();
 }
 

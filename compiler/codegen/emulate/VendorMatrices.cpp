@@ -89,6 +89,7 @@ bool VendorRewriter::forMatrices() {
   if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op_)) return mmaOfFp8(call);
   if (auto product = dyn_cast<NVVM::MmaOp>(op_)) return mma(product);
   if (auto load = dyn_cast<NVVM::LdMatrixOp>(op_)) return loadMatrix(load);
+  if (auto store = dyn_cast<NVVM::StMatrixOp>(op_)) return storeMatrix(store);
   if (auto product = dyn_cast<NVVM::WgmmaMmaAsyncOp>(op_)) return sharedProduct(product);
   if (auto text = dyn_cast<LLVM::InlineAsmOp>(op_)) return heldProduct(text);
   if (isa<NVVM::WgmmaFenceAlignedOp>(op_)) return become("tsr_emu_fence_products", {});
@@ -146,6 +147,14 @@ bool VendorRewriter::loadMatrix(NVVM::LdMatrixOp op) {
       {row, constant(int32_t(op.getNum())), constant(op.getLayout() == NVVM::MMALayout::col), words, site_()},
       false);
   return reload(words);
+}
+
+bool VendorRewriter::storeMatrix(NVVM::StMatrixOp op) {
+  const auto shape = op.getShape();
+  if (shape.getM() != 8 || shape.getN() != 8 || op.getEltType() != NVVM::LdStMatrixEltType::B16) return false;
+  return become("tsr_emu_store_matrix",
+                {plain(op.getPtr()), constant(int32_t(op.getSources().size())),
+                 constant(op.getLayout() == NVVM::MMALayout::col), spill(op.getSources()), site_()});
 }
 
 bool VendorRewriter::sharedProduct(NVVM::WgmmaMmaAsyncOp op) {

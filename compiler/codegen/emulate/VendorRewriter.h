@@ -35,6 +35,7 @@ private:
   bool mma(mlir::NVVM::MmaOp);
   bool mmaOfFp8(mlir::LLVM::CallIntrinsicOp);
   bool loadMatrix(mlir::NVVM::LdMatrixOp);
+  bool storeMatrix(mlir::NVVM::StMatrixOp);
   bool sharedProduct(mlir::NVVM::WgmmaMmaAsyncOp);
   bool heldProduct(mlir::LLVM::InlineAsmOp);
   bool tensorMemory();
@@ -42,6 +43,7 @@ private:
   // VendorCopies.cpp: asynchronous copies and what awaits them.
   bool forCopies();
   bool forArrivals();
+  bool storeBox(mlir::NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp);
   bool copyBox(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp);
 
   // VendorOps.cpp: values and the lane's stack.

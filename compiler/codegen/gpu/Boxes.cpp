@@ -1,5 +1,6 @@
 // Copies of boxes of tensors into shared memory by an engine of the device. One thread starts them, each
 // thread waits for the bytes to arrive. What is outside of the tensor becomes zeros, so there are no masks.
+#include "compiler/codegen/gpu/StoreBoxes.h"
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/layout/Products.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
@@ -16,10 +17,9 @@ static int64_t panelOf(tile::BufferType buffer) {
   return layout::panelBytes(buffer.getShape().back() * bytes) / bytes;
 }
 
-/// The axis of the tensor along which the rows of the buffer are.
-static size_t rowAxisOf(tile::CopyBoxOp op) {
-  size_t axis = op.getExtents().size() - 1;
-  while (axis && op.getExtents()[--axis] < 0) {
+size_t rowAxisOf(ArrayRef<int64_t> extents) {
+  size_t axis = extents.size() - 1;
+  while (axis && extents[--axis] < 0) {
   }
   return axis;
 }
@@ -29,24 +29,43 @@ static int64_t partsOf(tile::CopyBoxOp op) {
   return op.getMulticast() ? op->getParentOfType<tile::KernelOp>().programsOfCluster() : 1;
 }
 
-static SmallVector<int64_t> boxOf(tile::CopyBoxOp op) {
-  SmallVector<int64_t> box =
-      llvm::map_to_vector(op.getExtents(), [](int64_t e) { return std::max<int64_t>(e, 1); });
-  box.back() = panelOf(op.getBuffer().getType());
-  box[rowAxisOf(op)] /= partsOf(op);
+SmallVector<int64_t> boxOf(ArrayRef<int64_t> extents, int64_t rows, int64_t columns) {
+  SmallVector<int64_t> box = llvm::map_to_vector(extents, [](int64_t e) { return std::max<int64_t>(e, 1); });
+  box.back() = columns;
+  box[rowAxisOf(extents)] = rows;
   return box;
 }
 
+static SmallVector<int64_t> boxOf(tile::CopyBoxOp op) {
+  tile::BufferType buffer = op.getBuffer().getType();
+  return boxOf(op.getExtents(), buffer.getShape().front() / partsOf(op), panelOf(buffer));
+}
+
 void KernelLowering::collectTensorMaps() {
-  kernel_.walk([&](tile::CopyBoxOp op) {
-    const SmallVector<int64_t> box = boxOf(op);
-    if (llvm::any_of(tensorMaps_, [&](const TensorMap &m) { return m.view == op.getView() && m.box == box; }))
-      return;
-    tensorMaps_.push_back({op.getView(), box, {}});
-    const int64_t bytes = tessera::storageBytes(op.getView().getType().getElementType());
+  auto add = [&](Value view, SmallVector<int64_t> box) {
+    if (llvm::any_of(tensorMaps_, [&](const TensorMap &m) { return m.view == view && m.box == box; })) return;
+    const int64_t bytes = tessera::storageBytes(cast<tile::ViewType>(view.getType()).getElementType());
     resources_.tensorMaps.push_back(
-        {kernel_.getParam(op.getView()).getName().str(), {box.begin(), box.end()}, box.back() * bytes});
+        {kernel_.getParam(view).getName().str(), {box.begin(), box.end()}, box.back() * bytes});
+    tensorMaps_.push_back({view, std::move(box), {}});
+  };
+  kernel_.walk([&](tile::CopyBoxOp op) { add(op.getView(), boxOf(op)); });
+  kernel_.walk([&](tile::StoreBoxOp op) {
+    const layout::BoxStore plan = planOf(op);
+    add(op.getView(), boxOf(op.getExtents(), plan.rows, plan.columns));
   });
+}
+
+Value KernelLowering::tensorMapOf(Value view, ArrayRef<int64_t> box) {
+  return llvm::find_if(tensorMaps_,
+                       [&](const TensorMap &m) { return m.view == view && ArrayRef<int64_t>(m.box) == box; })
+      ->parameter;
+}
+
+Value KernelLowering::boxCoordinate(Value start) { // far outside of the tensor everything is zero
+  start = arith::MaxSIOp::create(b_, start, constant(INT32_MIN));
+  return arith::IndexCastOp::create(b_, b_.getI32Type(),
+                                    arith::MinSIOp::create(b_, start, constant(INT32_MAX)));
 }
 
 Value KernelLowering::rankInCluster() {
@@ -59,19 +78,11 @@ Value KernelLowering::arrivalsWord(Value arrivals, Value index) {
 }
 
 void KernelLowering::copyBox(tile::CopyBoxOp op) {
-  const Vec<int64_t> box = boxOf(op);
-  Value map = llvm::find_if(tensorMaps_, [&](const TensorMap &m) {
-                return m.view == op.getView() && m.box == box;
-              })->parameter;
+  Value map = tensorMapOf(op.getView(), boxOf(op));
   Value word = arrivalsWord(op.getArrivals(), scalar(op.getIndex()));
   const Place to = bufferPlace(op.getBuffer());
-  auto coordinate = [&](Value start) -> Value { // far outside of the tensor everything is zero
-    start = arith::MaxSIOp::create(b_, start, constant(INT32_MIN));
-    return arith::IndexCastOp::create(b_, b_.getI32Type(),
-                                      arith::MinSIOp::create(b_, start, constant(INT32_MAX)));
-  };
   const int64_t parts = partsOf(op), rows = to.shape[0] / parts, inAll = (int64_t(1) << parts) - 1;
-  const size_t rowAxis = rowAxisOf(op);
+  const size_t rowAxis = rowAxisOf(op.getExtents());
   Value firstRow =
       parts > 1 ? arith::MulIOp::create(b_, rankInCluster(), constant(rows)).getResult() : Value();
   for (int64_t column = 0; column < to.shape[1]; column += to.panel) {
@@ -80,7 +91,7 @@ void KernelLowering::copyBox(tile::CopyBoxOp op) {
       Value first = scalar(op.getStarts()[axis]);
       if (coordinates.empty() && column) first = arith::AddIOp::create(b_, first, constant(column));
       if (firstRow && axis == rowAxis) first = arith::AddIOp::create(b_, first, firstRow);
-      coordinates.push_back(coordinate(first));
+      coordinates.push_back(boxCoordinate(first));
     }
     // Panels follow each other.
     Value offset = constant(column * to.shape[0]);
@@ -96,6 +107,7 @@ LogicalResult KernelLowering::lowerBoxes(Operation *op) {
     guarded(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, thread_, i32(0)), emit);
   };
   if (!target_.copiesBoxes) return notImplemented(op);
+  if (auto store = dyn_cast<tile::StoreBoxOp>(op)) return storeBox(store);
   if (auto init = dyn_cast<tile::InitArrivalsOp>(op)) {
     byOne([&] {
       Vec<Value> words;
@@ -206,6 +218,7 @@ LogicalResult KernelLowering::lowerRoles(tile::RolesOp op) {
   if (takesTurns) ofGroup(groups - 1, [&] { meetTurn(i32(0), /*waits=*/false); });
   if (failed(lowerBlock(op.getMath().front()))) return failure();
   if (takesTurns) ofGroup(0, [&] { meetTurn(i32(0), /*waits=*/true); });
+  awaitStores();
   if (allColumns_) { // all products have been awaited
     lowerBarrier();
     freeTensorMemory();

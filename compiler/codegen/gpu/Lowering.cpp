@@ -129,7 +129,10 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
     function.erase();
     return failure();
   }
-  if (!roleWarps_) freeTensorMemory();
+  if (!roleWarps_) {
+    awaitStores();
+    freeTensorMemory();
+  }
   // No code follows the last barrier.
   if (auto last = b_.getInsertionPoint(); last != entry.begin())
     if (auto barrier = dyn_cast<mlir::gpu::BarrierOp>(*std::prev(last))) barrier.erase();
@@ -139,6 +142,9 @@ FailureOr<mlir::gpu::GPUFuncOp> KernelLowering::lower(mlir::gpu::GPUModuleOp mod
   if (products_ == 1 && mostSums_ <= tile::kSumsOfTwoBlocks && !roleWarps_ && threads_ <= 256 &&
       isTwiceInShared)
     function->setAttr(kResidentBlocks, b_.getI64IntegerAttr(2));
+  // One block has all of tensor memory. Without this ptxas assumes that two are to share a unit, and spills.
+  if (roleWarps_ && 2 * allColumns_ > layout::kTensorColumns)
+    function->setAttr(kResidentBlocks, b_.getI64IntegerAttr(1));
   return function;
 }
 

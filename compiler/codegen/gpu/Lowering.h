@@ -70,6 +70,9 @@ private:
   void collectTensorMaps();
   LogicalResult lowerBoxes(Operation *) override;
   void copyBox(tile::CopyBoxOp);
+  Value tensorMapOf(Value view, llvm::ArrayRef<int64_t> box);
+  /// Where a box begins along an axis (i32).
+  Value boxCoordinate(Value start);
   /// The number of the block in its cluster.
   Value rankInCluster();
   LogicalResult lowerRoles(tile::RolesOp) override;
@@ -170,6 +173,13 @@ private:
   LogicalResult storePackedTile(tile::StoreOp);
   void storeBytes(tile::StoreOp, const Window &, llvm::ArrayRef<int64_t> shape);
 
+  // StoreBoxes.cpp: through shared memory
+  LogicalResult storeBox(tile::StoreBoxOp);
+  /// Waits until all boxes that the warps have written have been read.
+  void awaitStores();
+  /// Emits what the first lane of each warp does.
+  void byFirstLane(llvm::function_ref<void()> effect);
+
   // RegisterMemory.cpp: their way from and to tensors
   /// A load that is emitted register by register, several at once where they are next to each other.
   struct RegisterLoad {
@@ -266,7 +276,8 @@ private:
   const int64_t threads_;
   Resources resources_;
   int64_t exchangeBytes_ = 0, sharedTiles_ = 0;
-  int64_t roleWarps_ = 0;    // that start copies and products, beside the threads that compute
+  int64_t roleWarps_ = 0; // that start copies and products, beside the threads that compute
+  bool storesBoxes_ = false;
   bool hasRole_ = false;     // what is emitted is executed by the threads of one role
   bool hasCopies_ = false;   // the kernel has asynchronous copies
   bool readsShared_ = false; // an instruction reads its factors in shared memory

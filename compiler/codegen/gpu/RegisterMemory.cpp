@@ -94,6 +94,13 @@ LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
   return success();
 }
 
+/// The tile that the operation stores to a tensor; null: it stores none.
+static Value storedTile(Operation *op) {
+  if (auto store = dyn_cast<tile::StoreOp>(op)) return store.getValue();
+  if (auto store = dyn_cast<tile::StoreBoxOp>(op)) return store.getValue();
+  return {};
+}
+
 /// A load whose elements one elementwise operation uses, a cast of such elements, and an operation on them
 /// whose many results are stored. Nothing is written in between.
 bool KernelLowering::isDeferred(Operation *op) {
@@ -105,11 +112,10 @@ bool KernelLowering::isDeferred(Operation *op) {
       return input && isDeferred(input);
     });
   };
-  if (auto store = dyn_cast<tile::StoreOp>(user)) {
+  if (Value stored = storedTile(user))
     return tile::isElementwise(op) && !isa<tile::MaskOp>(op) && user == op->getNextNode() &&
-           store.getValue() == op->getResult(0) &&
+           stored == op->getResult(0) &&
            tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
-  }
   // What a reduction combines, and the elements that are masked for it.
   auto isOfReduction = [&](Operation *input, Operation *reduce) {
     return isa<tile::ReduceOp>(reduce) && reduce == input->getNextNode() && tile::isElementwise(input) &&
@@ -124,7 +130,7 @@ bool KernelLowering::isDeferred(Operation *op) {
   // What a store converts is computed with it.
   if (auto cast = dyn_cast<tile::CastOp>(user);
       cast && tile::isElementwise(op) && !isa<tile::MaskOp, tile::CastOp>(op))
-    return user == op->getNextNode() && user->hasOneUse() && isa<tile::StoreOp>(*user->user_begin()) &&
+    return user == op->getNextNode() && user->hasOneUse() && storedTile(*user->user_begin()) &&
            *user->user_begin() == user->getNextNode() &&
            tile::layoutOf(user->getResult(0)) == tile::layoutOf(op->getResult(0)) &&
            tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
@@ -168,10 +174,15 @@ Value KernelLowering::heldElement(Value tile) {
 bool KernelLowering::isOverwritten(tile::LoadOp load) {
   return llvm::any_of(load.getView().getUsers(), [&](Operation *user) {
     if (isa<tile::LoadOp, tile::DimOp>(user)) return false;
-    auto store = dyn_cast<tile::StoreOp>(user);
     auto layout = tile::layoutOf(load.getResult());
-    return !store || !layout || tile::layoutOf(store.getValue()) != layout || copiesOf(layout.getValue()) ||
-           store.getStarts() != load.getStarts() || store.getExtents() != load.getExtents();
+    auto isOfOthers = [&](auto store) {
+      return !layout || tile::layoutOf(store.getValue()) != layout || copiesOf(layout.getValue()) ||
+             store.getStarts() != load.getStarts() || store.getExtents() != load.getExtents();
+    };
+    // Of a box all lanes of the warp have loaded what they compute it from, before one of them stores it.
+    if (auto store = dyn_cast<tile::StoreBoxOp>(user)) return isOfOthers(store);
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return !store || isOfOthers(store);
   });
 }
 

@@ -190,6 +190,21 @@ public:
   virtual void emitAwaitBytes(mlir::ImplicitLocOpBuilder &, mlir::Value word, mlir::Value parity) const {
     llvm_unreachable("the vendor copies no boxes");
   }
+  /// Stores of boxes, from shared memory. Stores four matrices as emitLoadMatrix has them, of which each lane
+  /// has one i32; starts the store of the box at `from` to `coordinates` of the tensor that `map` describes,
+  /// for one thread; waits until all stores of this thread but the last `pending` have read shared memory.
+  /// emitSharedFence and a barrier come between what is written to memory and the store.
+  virtual void emitStoreMatrix(mlir::ImplicitLocOpBuilder &, mlir::Value address,
+                               mlir::ValueRange words) const {
+    llvm_unreachable("the vendor stores no boxes");
+  }
+  virtual void emitStoreBox(mlir::ImplicitLocOpBuilder &, mlir::Value map, mlir::ValueRange coordinates,
+                            mlir::Value from) const {
+    llvm_unreachable("the vendor stores no boxes");
+  }
+  virtual void emitAwaitStores(mlir::ImplicitLocOpBuilder &, int64_t pending) const {
+    llvm_unreachable("the vendor stores no boxes");
+  }
   /// If the row has registers to divide: warps with roles. The thread arrives in a word; waits for the lanes
   /// of its warp; arrives in barrier `number` (i32, 1 to 15) of `threads` threads of the block and,
   /// if it `waits`, waits for all of them and sees memory that they have written before; gives each thread of

@@ -1,4 +1,5 @@
 // Verification of the operations on shared memory.
+#include "compiler/layout/BoxStore.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileDialect.h"
@@ -148,6 +149,26 @@ LogicalResult CopyBoxOp::verify() {
                            << kRows << " rows";
   }
   return verifyCopy(*this);
+}
+
+LogicalResult StoreBoxOp::verify() {
+  ViewType view = getView().getType();
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (failed(verifyTileAccess(*this, view.getRank(), view.getElementType(), getStarts().size(), getExtents(),
+                              tile)))
+    return failure();
+  auto layout = dyn_cast_or_null<LayoutAttr>(tile.getEncoding());
+  const auto plan = layout
+                        ? layout::boxStore(layout.getValue(), unsigned(storageBytes(view.getElementType())))
+                        : std::nullopt;
+  if (!plan) return emitOpError() << "stores " << tile << ", whose warps have no boxes of rows";
+  BufferType buffer = getBuffer().getType();
+  const int64_t rows = layout.getValue().warps() * plan->rows;
+  if (buffer.getRank() != 3 || buffer.getShape().drop_front() != ArrayRef<int64_t>{rows, plan->columns} ||
+      buffer.getElementType() != view.getElementType())
+    return emitOpError() << "stores through " << buffer << "; its warps need a number of " << rows << "x"
+                         << plan->columns << " elements of " << view.getElementType();
+  return success();
 }
 
 LogicalResult FenceOp::verify() {

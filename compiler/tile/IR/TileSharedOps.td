@@ -224,6 +224,28 @@ def Tile_CopyBoxOp : Tile_SyncOp<"copy_box"> {
   let hasVerifier = 1;
 }
 
+def Tile_StoreBoxOp : Tile_SyncOp<"store_box"> {
+  let summary = "stores a tile in registers to a tensor in boxes, through a shared buffer";
+  let description = [{
+    ```mlir
+    tile.store_box %t, %C[%m, %n] extents [128, 256] through %s
+        : tensor<128x256xbf16, #c>, !tile.view<?x?xbf16>, !tile.buffer<2x128x64xbf16, none>
+    ```
+    Each warp writes a box of its elements to its part of the buffer, from where the engine stores it while the warp goes
+    on. The buffer has room for one or several boxes of each warp, which are used in turn; their rows are swizzled
+    (layout::boxStore). A warp waits until the box before has been read where it writes a part again, and at the end of the
+    kernel. Elements outside of the tensor are not stored. The tensor and its strides are at multiples of 16 bytes. Other
+    threads see the elements after the kernel has ended.
+  }];
+  let arguments = (ins Tile_AnyTile:$value, Tile_ViewType:$view, Variadic<Index>:$starts, DenseI64ArrayAttr:$extents,
+                       Tile_BufferType:$buffer);
+  let assemblyFormat = [{
+    $value `,` $view `[` $starts `]` `extents` $extents `through` $buffer attr-dict `:` type($value) `,`
+    qualified(type($view)) `,` qualified(type($buffer))
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_AwaitBytesOp : Tile_SyncOp<"await_bytes"> {
   let summary = "waits until the phase of a word ends; `phase` is its number modulo 2";
   let arguments = (ins Tile_BufferType:$arrivals, Index:$index, Index:$phase);

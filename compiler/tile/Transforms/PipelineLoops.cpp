@@ -55,12 +55,16 @@
 //             tile.commit_products %done[%s]
 //   math: await %done[%s]; tile.take_sums[%s]; tile.arrive %unused[%s]; ...
 //
+// What such a kernel stores of whole tiles in registers is stored in boxes, too (tile.store_box), if a box of
+// each warp fits beside the rings.
+//
 // If their grid is persistent, all parts are in a loop over the block's programs, which carries %i, %s
 // and phases: the copies of a program start while the one before it is stored.
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/KernelChecks.h"
 #include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/Transforms/BoxCopies.h"
+#include "compiler/tile/Transforms/BoxStores.h"
 #include "compiler/tile/Transforms/LoopPipeline.h"
 #include "compiler/tile/Transforms/MemoryPlan.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -100,9 +104,14 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
       }
       if (failed(pipeline(kernel, Kind::Async))) return signalPassFailure();
       if (!other) continue;
-      if (clustered && failed(pipeline(*clustered, Kind::Boxes))) return signalPassFailure();
+      SmallVector<StoreOp> ofCluster;
+      if (clustered) {
+        ofCluster = findBoxStores(*clustered);
+        if (failed(pipeline(*clustered, Kind::Boxes))) return signalPassFailure();
+      }
+      const SmallVector<StoreOp> stores = findBoxStores(*other);
       if (failed(pipeline(*other, Kind::Boxes))) return signalPassFailure();
-      if (!views_.empty()) addVariants(kernel, std::move(other), std::move(clustered));
+      if (!views_.empty()) addVariants(kernel, {std::move(clustered), ofCluster}, {std::move(other), stores});
     }
   }
 
@@ -152,29 +161,69 @@ private:
     return success();
   }
 
+  /// A kernel that copies boxes, and what it may store so.
+  struct Variant {
+    OwningOpRef<KernelOp> kernel;
+    SmallVector<StoreOp> stores;
+  };
+
   /// Makes `boxes` a variant of `general`, for the launches in which its copies are possible, and `clustered`
-  /// one for those of these whose grid its clusters divide.
-  void addVariants(KernelOp general, OwningOpRef<KernelOp> boxes, OwningOpRef<KernelOp> clustered) {
+  /// one for those of these whose grid its clusters divide. Where stores are possible in fewer launches than
+  /// the copies, a variant with both comes before one that only copies boxes.
+  void addVariants(KernelOp general, Variant clustered, Variant boxes) {
     std::vector<MetadataVariant> variants;
-    auto add = [&](OwningOpRef<KernelOp> &owned, StringRef name) {
+    auto add = [&](OwningOpRef<KernelOp> &owned, StringRef name, ArrayRef<Value> stored) {
       KernelOp kernel = owned.release();
       MetadataVariant &variant = variants.emplace_back();
       variant.name = variant.body = name.str();
       variant.entry = general.getSymName().str() + "." + variant.name;
-      variant.when = boxConditions(general, views_.getArrayRef());
+      SmallVector<Value> views = llvm::to_vector(views_.getArrayRef());
+      llvm::append_range(views, stored);
+      variant.when = boxConditions(general, views);
       kernel.setSymName(variant.entry);
       general->getBlock()->getOperations().insert(std::next(general->getIterator()), kernel);
       return kernel;
     };
-    if (clustered) {
-      KernelOp kernel = add(clustered, kCluster);
+    const bool isStricter = narrowsLaunches(general, boxes.stores);
+    if (clustered.kernel) {
+      SmallVector<Value> stored;
+      if (!isStricter) stored = store(clustered);
+      KernelOp kernel = add(clustered.kernel, kCluster, stored);
       for (const IndexExpr &rest : restsOfClusters(kernel))
         if (!rest.asConstant()) variants.back().when.push_back(rest.text() + " == 0");
     }
-    add(boxes, kBoxes);
+    OwningOpRef<KernelOp> copying;
+    if (isStricter) copying = boxes.kernel->clone();
+    const SmallVector<Value> stored = store(boxes);
+    const bool hasBoth = copying && !stored.empty();
+    add(boxes.kernel, hasBoth ? kStores : kBoxes, stored);
+    if (hasBoth) add(copying, kBoxes, {});
     MetadataVariant &last = variants.emplace_back();
     last.name = last.body = "async";
     general->setAttr(kVariants, describeVariants(&getContext(), variants));
+  }
+
+  bool narrowsLaunches(KernelOp general, ArrayRef<StoreOp> stores) {
+    SmallVector<Value> all = llvm::to_vector(views_.getArrayRef());
+    for (StoreOp store : stores)
+      all.push_back(store.getView());
+    return areStricter(boxConditions(general, all), boxConditions(general, views_.getArrayRef()));
+  }
+
+  /// Stores what the variant can store by boxes beside its rings. Returns the tensors.
+  SmallVector<Value> store(Variant &variant) {
+    KernelOp kernel = *variant.kernel;
+    const int64_t used =
+        scratchBytesWithout(kernel, {}) + exchangeBytes(kernel, kernel.getThreads().value_or(threads));
+    const bool hasRoles = !kernel.getBody().getOps<RolesOp>().empty();
+    // Two blocks that share a unit keep doing so.
+    const int64_t most = !hasRoles && 2 * used <= sharedBytes ? sharedBytes / 2 : int64_t(sharedBytes);
+    SmallVector<Value> views = storeBoxes(kernel, variant.stores, most - used);
+    if (views.empty()) return views;
+    NamedAttrList decisions(kernel.getDecisionsAttr());
+    decisions.set("box_stores", Builder(&getContext()).getI64IntegerAttr(std::ssize(views)));
+    kernel.setDecisionsAttr(decisions.getDictionary(&getContext()));
+    return views;
   }
 
   static InFlightDiagnostic refuse(Operation *op, const llvm::Twine &decision, const llvm::Twine &why,
@@ -280,7 +329,7 @@ private:
     return depth;
   }
 
-  static constexpr llvm::StringLiteral kBoxes = "tma", kCluster = "cluster";
+  static constexpr llvm::StringLiteral kBoxes = "tma", kStores = "tma_store", kCluster = "cluster";
   Kind kind_ = Kind::Async;
   std::set<std::string> lines_;
   llvm::SmallSetVector<Value, 4> views_;

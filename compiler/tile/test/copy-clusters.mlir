@@ -10,7 +10,7 @@
 // CHECK-NOT: multicast
 // CHECK-LABEL: tile.kernel @rows.cluster(
 // CHECK-SAME: cluster = array<i64: 2, 1>
-// CHECK-SAME: decisions = {cluster = 2 : i64, copy_warps = 4 : i64, stages = 3 : i64}
+// CHECK-SAME: decisions = {box_stores = 1 : i64, cluster = 2 : i64, copy_warps = 4 : i64, stages = 3 : i64}
 // CHECK: tile.init_arrivals %[[FULL:.*]], %[[FREE:.*]] counts [1, 8]
 // CHECK: tile.expect_bytes 3072 in %[[FULL]]
 // CHECK: tile.copy_box %x

@@ -5,7 +5,7 @@
 // CHECK-NOT: tile.roles
 // CHECK-NOT: schedule.block
 // CHECK-LABEL: tile.kernel @roles.tma(
-// CHECK-SAME: decisions = {copy_warps = 4 : i64, stages = 3 : i64}
+// CHECK-SAME: decisions = {box_stores = 1 : i64, copy_warps = 4 : i64, stages = 3 : i64}
 // CHECK-NOT: schedule.block
 // CHECK: tile.init_arrivals %[[FULL:.*]], %[[FREE:.*]] counts [1, 4]
 // CHECK-NEXT: tile.roles copy 4 warps 24 registers {
@@ -25,7 +25,7 @@
 // CHECK: scf.if
 // CHECK-NEXT: tile.arrive %[[FREE]]
 // CHECK-NOT: tile.barrier
-// CHECK: tile.store
+// CHECK: tile.store_box
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 tile.kernel @roles(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
     attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>, params = [
@@ -72,7 +72,7 @@ tile.kernel @roles(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !til
 // CHECK: scf.if
 // CHECK: %[[LAST:.*]] = arith.select
 // CHECK-NEXT: tile.arrive %{{.*}}[%[[LAST]]]
-// CHECK: tile.store
+// CHECK: tile.store_box
 // CHECK-NOT: tile.barrier
 // CHECK: scf.yield %[[END]]#1, %[[END]]#2
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
@@ -114,7 +114,7 @@ tile.kernel @persistent(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z:
 // CHECK: tile.arrive %{{.*}}[%[[I]]]
 // CHECK: scf.yield
 // CHECK-NOT: tile.arrive
-// CHECK: tile.store
+// CHECK: tile.store_box
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 tile.kernel @more(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
     attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers], persistent>, params = [
@@ -151,7 +151,7 @@ tile.kernel @more(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile
 // CHECK: tile.barrier
 // CHECK-NEXT: scf.for
 // CHECK-NOT: tile.barrier
-// CHECK: tile.store
+// CHECK: tile.store_box
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 tile.kernel @condition(%x: !tile.view<?x16xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
     attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>, params = [
@@ -194,7 +194,7 @@ tile.kernel @condition(%x: !tile.view<?x16xbf16>, %y: !tile.view<?x32xbf16>, %z:
 // CHECK: tile.barrier
 // CHECK-NEXT: scf.for
 // CHECK-NOT: tile.barrier
-// CHECK: tile.store
+// CHECK: tile.store_box
 #c = #tile.layout<reg = [[0,1], [8,0], [0,8], [0,16]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [32,0]], repeat = [1, 1]>
 tile.kernel @inner(%x: !tile.view<?x16xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 64)"]
     attributes {schedule.block = #schedule.block<roles = [copy: 4 warps, 24 registers, math: 4 warps, 104 registers]>, params = [

@@ -3,7 +3,7 @@
 // A warp of its own starts the products, into two sets of sums in turn; the others load a set, and pass it back before
 // they store.
 // CHECK-LABEL: tile.kernel @two.tma(
-// CHECK-SAME: decisions = {copy_warps = 1 : i64, multiply_warps = 1 : i64, sets_of_sums = 2 : i64, stages = 3 : i64}
+// CHECK-SAME: decisions = {box_stores = 1 : i64, copy_warps = 1 : i64, multiply_warps = 1 : i64, sets_of_sums = 2 : i64, stages = 3 : i64}
 // CHECK: tile.init_arrivals %[[FULL:.*]], %[[FREE:.*]], %[[DONE:.*]], %[[UNUSED:.*]] counts [1, 1, 1, 4]
 // CHECK-NEXT: tile.roles copy 1 warps 0 registers {
 // CHECK: tile.await_bytes %[[FREE]]
@@ -22,7 +22,7 @@
 // CHECK: tile.await_bytes %[[DONE]][%[[SET]]]
 // CHECK: %[[SUMS:.*]] = tile.take_sums[%[[SET]]] if
 // CHECK-NEXT: tile.arrive %[[UNUSED]][%[[SET]]]
-// CHECK: tile.store %[[SUMS]]
+// CHECK: tile.store_box %[[SUMS]]
 #c = #tile.layout<reg = [[0,1], [0,2], [0,4], [0,8], [0,16]], lane = [[1,0], [2,0], [4,0], [8,0], [16,0]], warp = [[32,0], [64,0]], repeat = [1, 1]>
 tile.kernel @two(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x32xbf16>, %z: !tile.view<?x32xf32>, %m: index, %k: index) grid ["ceildiv(m, 128)"]
     attributes {schedule.block = #schedule.block<roles = [copy: 1 warps, multiply: 1 warps, math: 4 warps], sums = 2, persistent>, params = [

@@ -154,6 +154,20 @@ public:
                                           LLVM::ConstantOp::create(b, b.getI32Type(), kTicks));
   }
 
+  void emitStoreMatrix(ImplicitLocOpBuilder &b, Value address, ValueRange words) const override {
+    NVVM::StMatrixOp::create(b, address, words, NVVM::MMALayout::row,
+                             NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+                             NVVM::LdStMatrixEltType::B16);
+  }
+  void emitStoreBox(ImplicitLocOpBuilder &b, Value map, ValueRange coordinates, Value from) const override {
+    NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(b, map, from, coordinates, Value(),
+                                                       NVVM::TMAStoreMode::TILE, Value());
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
+  }
+  void emitAwaitStores(ImplicitLocOpBuilder &b, int64_t pending) const override {
+    NVVM::CpAsyncBulkWaitGroupOp::create(b, uint32_t(pending), /*read=*/b.getUnitAttr());
+  }
+
   void emitArrive(ImplicitLocOpBuilder &b, Value word, Value rank) const override {
     if (rank) {
       Value there =
