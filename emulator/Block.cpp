@@ -295,6 +295,7 @@ void Block::completeWarp(int first, int last) {
       break;
     case Meeting::LoadMatrix:
     case Meeting::StoreMatrix:
+    case Meeting::ReadBlock:
     case Meeting::SharedProduct:
     case Meeting::Multiply: // done for all lanes below
       break;
@@ -310,6 +311,7 @@ void Block::completeWarp(int first, int last) {
       common.meeting == Meeting::Multiply)
     completeMatrix(first, last);
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
+  if (common.meeting == Meeting::ReadBlock) completeBlockRead(first, last);
   for (int lane = first; lane < last; ++lane)
     if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
   if (common.meeting == Meeting::Barrier && launch_->checker) {

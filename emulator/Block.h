@@ -5,6 +5,7 @@
 // last one to reach it completes the operation for all. So lanes may take different ways in between, as on
 // the hardware.
 #pragma once
+#include "emulator/BlockReads.h"
 #include "emulator/Boxes.h"
 #include "emulator/Fibres.h"
 #include "emulator/Launch.h"
@@ -31,6 +32,7 @@ enum class Meeting : uint8_t {
   Vote,
   LoadMatrix,
   StoreMatrix,
+  ReadBlock,
   Multiply,
   SharedProduct,
   Tensor,
@@ -45,6 +47,7 @@ struct Request {
   uint32_t mask = 0, value = 0, lane = 0, clamp = 0;
   MatrixOperands matrix = {};
   SharedProduct product = {};
+  BlockRead block = {};
 };
 
 /// Shared memory of a block begins at a multiple of this, so that the low bits of an address are those that
@@ -223,6 +226,7 @@ private:
   void completeWarp(int first, int last);
   void completeMatrix(int first, int last);
   void completeProduct(int first, int last);
+  void completeBlockRead(int first, int last);
   uint32_t offsetOf(const void *word, int32_t site);
   Arrivals &arrivalsAt(uint32_t offset, int32_t site);
   void finish(const BoxCopy &);

@@ -97,6 +97,23 @@ TESSERA_EMULATED void tsr_emu_store_matrix(const void *row, int32_t count, int32
   Block::current().meetWarp(request, site);
 }
 
+/// A 2D block read of Intel's compiler; `words` gets what the lane has of the block. The numbers of bytes and
+/// rows are one less than those of the matrix.
+TESSERA_EMULATED void tsr_emu_read_block(int32_t read, uint64_t address, uint32_t lastByte, uint32_t lastRow,
+                                         uint32_t lastPitch, int32_t column, int32_t row, void *words,
+                                         int32_t site) {
+  Request request{.meeting = Meeting::ReadBlock, .mask = ~0u};
+  request.block = {static_cast<tessera::EmulatedBlockRead>(read),
+                   address,
+                   lastByte,
+                   lastRow,
+                   lastPitch,
+                   column,
+                   row,
+                   words};
+  Block::current().meetWarp(request, site);
+}
+
 /// cp.async of PTX: `copied` bytes from global memory, then zeros, `bytes` in all.
 TESSERA_EMULATED void tsr_emu_copy_async(void *to, const void *from, int32_t bytes, int32_t copied,
                                          int32_t site) {

@@ -45,6 +45,8 @@ struct Counts {
   int64_t copied = 0;                             // bytes of asynchronous copies
   int64_t barriers = 0;                           // of blocks
   int64_t boxes = 0;                              // of tensors, that were copied
+  int64_t readInBlocks = 0;                       // bytes of tensors that 2D block reads brought to registers
+  int64_t blocks = 0;                             // block reads of sub-groups
   int64_t stores = 0; // of lanes to tensors, up to 16 bytes each; counted in checked code
 };
 
@@ -57,6 +59,7 @@ public:
     sum_.loads += c.loads, sum_.conflicts += c.conflicts;
     sum_.storedMatrices += c.storedMatrices, sum_.storeConflicts += c.storeConflicts;
     sum_.storedBoxes += c.storedBoxes;
+    sum_.readInBlocks += c.readInBlocks, sum_.blocks += c.blocks;
     sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes, sum_.stores += c.stores;
   }
   Counts get() const {

@@ -61,6 +61,9 @@ void Runner::report(const Launch &launch) const {
             std::to_string(counts.storeConflicts) + " bank conflicts";
   if (counts.copied) text += ", and copied " + std::to_string(counts.copied) + " bytes asynchronously";
   if (counts.boxes) text += ", " + std::to_string(counts.boxes) + " boxes";
+  if (counts.blocks)
+    text += ", and read " + std::to_string(counts.readInBlocks) + " bytes in " +
+            std::to_string(counts.blocks) + " blocks";
   if (counts.barriers) text += ", and passed " + std::to_string(counts.barriers) + " barriers of blocks";
   if (counts.stores) text += ", and stored " + std::to_string(counts.stores) + " times to tensors";
   if (counts.storedBoxes) text += ", and stored " + std::to_string(counts.storedBoxes) + " boxes";

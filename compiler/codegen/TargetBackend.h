@@ -51,6 +51,7 @@ struct Capabilities {
   bool pipelines = false;
   int64_t stages = 1;
   bool copiesBoxes = false;    // an engine of the device copies boxes of tensors into shared memory
+  bool readsBlocks = false;    // factors of products get from tensors to registers by 2D block reads
   int64_t units = 0;           // of a device, which run programs at the same time; 0: unknown
   int64_t chiplets = 1;        // of a device, on which consecutive programs start in turn
   int64_t registers = 0;       // of a unit, if warps may have roles and divide them

@@ -65,6 +65,46 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<schedule::KernelOp>(createScheduleDecide(decideOptions(options)));
 }
 
+/// Which tiles are in registers, and where the others are in memory.
+void addLayoutPasses(OpPassManager &kernel, const PipelineOptions &options,
+                     ArrayRef<std::string> instructions) {
+  const codegen::Capabilities &target = options.target.capabilities();
+  const std::string backend = options.target.backend().name().str();
+  if (!target.matrixInstructions.empty()) {
+    TileAssignLayoutsOptions layouts;
+    layouts.backend = backend;
+    llvm::append_range(layouts.instructions, instructions);
+    layouts.unused = std::string(target.unusedInstructions);
+    layouts.warps = target.warps;
+    layouts.registers = target.registers;
+    kernel.addPass(createTileAssignLayouts(layouts));
+  }
+  if (target.shuffles) kernel.addPass(createTileAssignRowLayouts({backend, target.warpSize, target.warps}));
+  if (target.shuffles || !target.matrixInstructions.empty())
+    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
+  TileVectorizeOptions vectorize;
+  vectorize.threads = target.threads;
+  if (!target.threads) {
+    vectorize.vectorBytes = target.vectorBytes;
+    vectorize.vectorRegisters = target.vectorRegisters;
+  }
+  kernel.addPass(createTileVectorize(vectorize));
+  // 4. Memory Planning: this is final for shared buffers. The places of tiles are planned again after 5 and
+  // 6, which decide which tiles are in memory.
+  kernel.addPass(createTilePlanMemory());
+  // 5. Fusion.
+  kernel.addPass(createTileFuse());
+  // 6. Quantization Legalization: after fusion, so that the casts it inserts are computed where their operand
+  // is.
+  TileLegalizeNumericsOptions legalize;
+  legalize.backend = backend;
+  for (DType product : target.narrowProducts)
+    legalize.products.push_back(name(product));
+  legalize.pairsOfBf16 = target.pairsOfBf16;
+  kernel.addPass(createTileLegalizeNumerics(legalize));
+  kernel.addPass(createTileOrderReductions({target.threads}));
+}
+
 void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   const codegen::Capabilities &target = options.target.capabilities();
   // 2., applied: groups become kernels like those that a user writes, and are simplified and decided in the
@@ -107,41 +147,17 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // it is.
   if (!target.threads && target.vectorBytes == 64)
     kernel.addPass(createTileTransposeProducts({target.vectorBytes}));
-  if (!target.matrixInstructions.empty()) {
-    TileAssignLayoutsOptions layouts;
-    layouts.backend = backend;
-    for (const MatrixProduct &product : target.matrixInstructions)
-      layouts.instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes) +
-                                     (product.addsShort ? ":short" : ""));
-    layouts.unused = std::string(target.unusedInstructions);
-    layouts.warps = target.warps;
-    layouts.registers = target.registers;
-    kernel.addPass(createTileAssignLayouts(layouts));
+  SmallVector<std::string> instructions;
+  for (const MatrixProduct &product : target.matrixInstructions)
+    instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes) +
+                           (product.addsShort ? ":short" : ""));
+  if (target.readsBlocks) { // it makes further kernels
+    TileReadBlocksOptions blocks;
+    blocks.instructions = instructions;
+    blocks.warps = target.warps;
+    pm.addPass(createTileReadBlocks(blocks));
   }
-  if (target.shuffles) kernel.addPass(createTileAssignRowLayouts({backend, target.warpSize, target.warps}));
-  if (target.shuffles || !target.matrixInstructions.empty())
-    kernel.addPass(createTileKeepInRegisters({target.shuffles}));
-  TileVectorizeOptions vectorize;
-  vectorize.threads = target.threads;
-  if (!target.threads) {
-    vectorize.vectorBytes = target.vectorBytes;
-    vectorize.vectorRegisters = target.vectorRegisters;
-  }
-  kernel.addPass(createTileVectorize(vectorize));
-  // 4. Memory Planning: this is final for shared buffers. The places of tiles are planned again after 5 and
-  // 6, which decide which tiles are in memory.
-  kernel.addPass(createTilePlanMemory());
-  // 5. Fusion.
-  kernel.addPass(createTileFuse());
-  // 6. Quantization Legalization: after fusion, so that the casts it inserts are computed where their operand
-  // is.
-  TileLegalizeNumericsOptions legalize;
-  legalize.backend = backend;
-  for (DType product : target.narrowProducts)
-    legalize.products.push_back(name(product));
-  legalize.pairsOfBf16 = target.pairsOfBf16;
-  kernel.addPass(createTileLegalizeNumerics(legalize));
-  kernel.addPass(createTileOrderReductions({target.threads}));
+  addLayoutPasses(pm.nest<tile::KernelOp>(), options, instructions);
   // Rings of shared buffers: after fusion, when it is known which factors are in memory and how much is free.
   // It makes further kernels.
   if (target.pipelines)

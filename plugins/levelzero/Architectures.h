@@ -26,10 +26,16 @@ constexpr GpuArchitecture withoutF64(GpuArchitecture row) {
   return row;
 }
 
+/// It has messages that bring 2D blocks of tensors to registers.
+constexpr GpuArchitecture withBlocks(GpuArchitecture row) {
+  row.readsBlocks = true;
+  return row;
+}
+
 // `generic` has what all devices have that the driver supports: sub-groups of 16 lanes and 64 KiB.
 constexpr GpuArchitecture kArchitectures[] = {
-    xe("pvc", 128, 16,
-       {{{"dpas.8x16x16", "f16 bf16"}, {"dpas.8x16x32", "i8 u8"}, {"dpas.8x16x8.tf32", "tf32"}}}),
+    withBlocks(xe("pvc", 128, 16,
+                  {{{"dpas.8x16x16", "f16 bf16"}, {"dpas.8x16x32", "i8 u8"}, {"dpas.8x16x8.tf32", "tf32"}}})),
     withoutF64(xe("acm-g10", 64, 8, {{{"dpas.8x8x16", "f16 bf16"}, {"dpas.8x8x32", "i8 u8"}}})),
     withoutF64(xe("generic", 64, 16, {}))};
 

@@ -7,6 +7,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "numerics/Casts.h"
+#include "tests/emulation/BlockReads.h"
 #include "tests/emulation/Emulate.h"
 #include "tests/emulation/MatrixInstructions.h"
 #include <array>
@@ -260,6 +261,62 @@ nvvm.barrier
               << count << isTransposed << ": " << lane << ", " << matrix << ", " << half;
         }
   }
+}
+
+/// Inside of the matrix, past its ends and before its beginning; and matrices that the device refuses.
+TEST(BlockReads, EqualTheDefinition) {
+  constexpr int kLanes = 16;
+  for (const Block &block : kBlocks)
+    for (const Surface &m : kSurfaces) {
+      std::minstd_rand random(5);
+      const int bytes = m.offset + m.pitch * m.height, wordsOfLane = 8 * block.wordBits / 32;
+      std::vector<uint32_t> words(bytes / 4 + kLanes * wordsOfLane);
+      for (uint32_t &word : words)
+        word = uint32_t(random()) * 2654435761u;
+      auto constant = [](const char *name, int value, const char *type = "i32") {
+        return std::string("%") + name + " = llvm.mlir.constant(" + std::to_string(value) + " : " + type +
+               ") : " + type + "\n";
+      };
+      const std::string result = "vector<8xi" + std::to_string(block.wordBits) + ">";
+      const std::string body =
+          constant("zero", 0) + constant("one", 1) + constant("offset", m.offset, "i64") +
+          constant("w", m.width - 1) + constant("h", m.height - 1) + constant("p", m.pitch - 1) +
+          constant("column", m.column) + constant("row", m.row) + constant("per", wordsOfLane) +
+          constant("results", bytes / 4) + "%first = llvm.ptrtoint %x : !llvm.ptr<1> to i64\n" +
+          "%address = llvm.add %first, %offset : i64\n%none = llvm.mlir.undef : vector<2xi32>\n" +
+          "%half = llvm.insertelement %column, %none[%zero : i32] : vector<2xi32>\n" +
+          (m.isDivergent ? "%y = llvm.add %row, %lane : i32\n" : "%y = llvm.add %row, %zero : i32\n") +
+          "%at = llvm.insertelement %y, %half[%one : i32] : vector<2xi32>\n" +
+          "%d = llvm.call spir_funccc @__builtin_IB_subgroup_block_read_flat_" + block.name +
+          "(%address, %w, %h, %p, %at) : (i64, i32, i32, i32, vector<2xi32>) -> " + result + "\n" +
+          "%mine = llvm.mul %lane, %per : i32\n%to = llvm.add %mine, %results : i32\n" +
+          "%own = llvm.getelementptr %x[%to] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n" +
+          "llvm.store %d, %own {alignment = 4 : i64} : " + result + ", !llvm.ptr<1>\n";
+      const std::string what = std::string(block.name) + " of " + std::to_string(m.width) + " x " +
+                               std::to_string(m.height) + " at " + std::to_string(m.column) + ", " +
+                               std::to_string(m.row);
+      std::string found;
+      const std::vector<uint32_t> after = run("levelzero:emulated:pvc", kLanes, body, words, &found);
+      if (*m.code) {
+        EXPECT_NE(found.find("[" + std::string(m.code) + "] "), std::string::npos) << what << ": " << found;
+        continue;
+      }
+      ASSERT_EQ(found, "") << what;
+      const auto *matrix = reinterpret_cast<const char *>(words.data()) + m.offset;
+      for (int lane = 0; lane < kLanes; ++lane)
+        for (int i = 0; i < block.elements; ++i) {
+          const At at = block.at(i, lane);
+          const int row = m.row + at.row, column = m.column + at.column;
+          uint32_t expected = 0, got = 0;
+          if (row >= 0 && row < m.height && column >= 0 && column * block.elementBytes < m.width)
+            std::memcpy(&expected, matrix + row * m.pitch + column * block.elementBytes, block.elementBytes);
+          std::memcpy(&got,
+                      reinterpret_cast<const char *>(&after[bytes / 4 + lane * wordsOfLane]) +
+                          i * block.elementBytes,
+                      block.elementBytes);
+          ASSERT_EQ(got, expected) << what << ": lane " << lane << ", element " << i;
+        }
+    }
 }
 
 } // namespace

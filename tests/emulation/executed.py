@@ -19,21 +19,23 @@ LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instruction
                   r" and (?P<others>\d+) other fused multiply-adds(?:, and loaded (?P<loads>\d+) matrices with (?P<conflicts>\d+) bank conflicts)?"
                   r"(?:, and stored (?P<stored_matrices>\d+) matrices with (?P<store_conflicts>\d+) bank conflicts)?"
                   r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"
+                  r"(?:, and read (?P<inblocks>\d+) bytes in (?P<blocks>\d+) blocks)?"
                   r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?"
                   r"(?:, and stored (?P<stores>\d+) times to tensors)?(?:, and stored (?P<stored_boxes>\d+) boxes)?$", re.MULTILINE)
 HEAD = """# What samples execute
 
 Counted by the [emulator](emulator.md), with inputs that no tile divides. The target `docs-executed` writes this page; the test `executed` compares it.
 Instructions are those of the kernel's [metadata](bundles.md#products). Registers are those of a thread: what LLVM allocates for AMD's GPUs (vector registers, with those for
-sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do. That with clusters has the same extents;
+sums), and `ptxas` for NVIDIA's; the compiler of Intel's driver decides there. The rows of `gemm` with "aligned" have extents of 100 x 88 x 72, whose rows are multiples of 16 bytes long, so that devices which can copy boxes do, and those that can read blocks. That with clusters has the same extents;
 of two programs each copies a half of what both read (`schedule.block`), and its bytes are counted once. That with two sets of sums has extents of 300 x 264 x 72, in 25 programs on
 4 blocks, and that with turns tiles of 128 queries for two groups of four warps.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
-exp, and of products without an instruction. Bank conflicts are those of `ldmatrix` and `stmatrix`. Stores are those of lanes to
+exp, and of products without an instruction. Bank conflicts are those of `ldmatrix` and `stmatrix`. Blocks are those that sub-groups read from tensors to registers, and their
+bytes what is inside the tensors. Stores are those of lanes to
 tensors, of up to 16 bytes each; where the engine stores boxes there are none ([decision 136](decisions/0136-stores-of-boxes.md)). "bf16" has a result of this dtype. Each result is within the error bound of its sums of the product in double.
 
-| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | matrices loaded | stored | bank conflicts | barriers | stores | boxes stored | shared bytes | registers |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | bytes read in blocks | blocks | matrices loaded | stored | bank conflicts | barriers | stores | boxes stored | shared bytes | registers |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -87,7 +89,7 @@ TUNED = {pingpong: ("--set", "BLOCK_M=128", "--set", "BLOCK_N=64", "--set", "num
 TITLES = {aligned: ", aligned", narrow: ", bf16", clustered: ", clusters of 2", pingpong: ", turns", sets: ", two sets of sums"}
 
 
-SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", narrow, ("ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("gemm", "gemm", sets, ("ptx:sm_100a",)), ("flash_attention", "flash_attention", attention, SOME),
+SAMPLES = (("gemm", "gemm", gemm, DEVICES), ("gemm", "gemm", aligned, ("ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a", "levelzero:pvc")), ("gemm", "gemm", narrow, ("ptx:sm_90a", "ptx:sm_100a")), ("gemm", "gemm", clustered, ("ptx:sm_90a",)), ("gemm", "gemm", sets, ("ptx:sm_100a",)), ("flash_attention", "flash_attention", attention, SOME),
            ("flash_attention", "flash_attention", pingpong, ("ptx:sm_90a",)))
 
 
@@ -140,6 +142,8 @@ def row(tsr, folder, sample, kernel, make, device, registers):
         sys.exit(f"{sample} on {device}: another variant than {BLOCK[make][1]} ran")
     if make is aligned and (counts["boxes"] > 0) != (device in ("ptx:sm_90a", "ptx:sm_100a")):
         sys.exit(f"{sample} on {device}: {counts['boxes']} boxes are copied")
+    if make in (gemm, aligned) and (counts["blocks"] > 0) != (make is aligned and device == "levelzero:pvc"):
+        sys.exit(f"{sample} on {device}: {counts['blocks']} blocks are read")
     instructions = list(dict.fromkeys(PRODUCT.findall(text)))
     if sample == "gemm" and counts["products"]:
         m, n, k = map(int, re.findall(r"\d+", instructions[0].split(".")[1]))
@@ -148,7 +152,7 @@ def row(tsr, folder, sample, kernel, make, device, registers):
     if (counts["stored_boxes"] > 0) != (sample == "gemm" and counts["boxes"] > 0) or (counts["stored_boxes"] and counts["stores"]):
         sys.exit(f"{sample} on {device}: {counts['stored_boxes']} boxes are stored, and {counts['stores']} accesses of lanes")
     counts["conflicts"] += counts["store_conflicts"]
-    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "loads", "stored_matrices", "conflicts", "barriers", "stores", "stored_boxes")]
+    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "inblocks", "blocks", "loads", "stored_matrices", "conflicts", "barriers", "stores", "stored_boxes")]
     cells.append(int(re.search(r"^memory +(\d+) bytes shared", text, re.MULTILINE)[1]))
     title = f"| `{sample}`{TITLES.get(make, '')} | `{device}` | "
     return title + ", ".join(f"`{name}`" for name in instructions) + " | " + " | ".join(f"{n:,}" for n in cells) + f" | {registers(title, counts['boxes'] > 0)} |\n"

@@ -177,13 +177,17 @@ class Gpu(unittest.TestCase):
             code.add((self.folder / "asm").read_text())
         self.assertEqual(len(code), 3)
 
+    def save_zeros(self, **shapes):
+        """Files of NumPy with zeros of f32."""
+        for name, shape in shapes.items():
+            head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".encode()
+            head += b" " * (-(len(head) + 11) % 64) + b"\n"
+            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 * shape[0] * shape[1]))
+
     def test_matrix_instructions_execute_whole_products(self):
         """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""
         counted = re.compile(r"executed (\d+) matrix instructions \((\d+) multiply-adds\) and (\d+) other fused multiply-adds")
-        for dtype, name, shape in (("<f4", "A", (100, 70)), ("<f4", "B", (70, 90)), ("<f4", "C", (100, 90))):
-            head = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
-            head += b" " * (-(len(head) + 11) % 64) + b"\n"
-            (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 * shape[0] * shape[1]))
+        self.save_zeros(A=(100, 70), B=(70, 90), C=(100, 90))
         for device, instructions in INSTRUCTIONS.items():
             with self.subTest(device=device):
                 text = self.run_tool(TSR, "run", SAMPLES / "gemm" / "gemm.py", "--in", "A=A.npy", "B=B.npy", "C=C.npy", "--out", "C=out.npy",
@@ -192,6 +196,58 @@ class Gpu(unittest.TestCase):
                 self.assertEqual(tuple(map(int, counted.search(text).groups())), (instructions, 128 * 128 * 96, 0), text)
                 if device.startswith("ptx"):  # 24 steps of k of 4 warps, each with 2 x 4 and 4 x 2 matrices; the buffers are swizzled
                     self.assertRegex(text, r"loaded 1536 matrices with 0 bank conflicts")
+
+    def disassembly(self, image, kernel):
+        """What the compiler of Intel's driver makes of a kernel of the image for pvc; None without the tools."""
+        ocloc, iga = tool("ocloc", "intel-opencl-icd"), tool("iga64", "libigc-tools")
+        if not ocloc or not iga:
+            return None
+        said = self.run_tool(ocloc, "compile", "-q", "-spirv_input", "-device", "pvc", "-file", image, "-output_no_suffix", "-output", "binary")
+        self.assertNotIn("spill", said)
+        self.run_tool(ocloc, "disasm", "-file", "binary", "-device", "pvc", "-dump", "dump")
+        return self.run_tool(iga, "-d", "-p=xehpc", self.folder / "dump" / f"tsr_kernel_{kernel.replace('.', '$')}_KernelHeap.dat")
+
+    def test_factors_are_read_as_blocks(self):
+        """On pvc, by one message for each operand of an instruction, without shared memory; without blocks by it."""
+        source = self.folder / "product.py"
+        for dtype, sums, isAlongK, reads in (("bf16", "f32", False, ("u16_m8k16v1", "transform_u16_k16")), ("f16", "f32", True, ("u16_m8k16v1", "transpose_u32_k8")),
+                                             ("i8", "i32", False, ("u8_m8k32v1", "transform_u8_k32")), ("u8", "i32", True, ("u8_m8k32v1", "transpose_u32_k8"))):
+            with self.subTest(dtype=dtype):
+                source.write_text(f"""import tessera as ts
+
+@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor[{'"N", "K"' if isAlongK else '"K", "N"'}, ts.{dtype}], C: ts.Tensor["M", "N", ts.{sums}]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((64, 64), ts.{sums})
+            for k in ts.tile.range(0, K, 32):
+                acc = ts.tile.mma(A[m:m+64, k:k+32], B[{'n:n+64, k:k+32].T' if isAlongK else 'k:k+32, n:n+64]'}, acc)
+            C[m:m+64, n:n+64] = acc
+""")
+                text = self.compile(source, "k", "levelzero:pvc", "asm").read_text()
+                for read in reads:
+                    self.assertIn(f'LinkageAttributes "__builtin_IB_subgroup_block_read_flat_{read}" Import', text)
+                image = self.compile(source, "k", "levelzero:pvc", "object")
+                code = self.disassembly(image, "k.block2d")
+                if code is None:
+                    continue
+                # A warp has 32 x 16 of the sums: four operands A and one B for each step of an instruction, all unrolled.
+                steps = 32 // (16 if dtype in ("bf16", "f16") else 32)
+                self.assertEqual(len(re.findall(r"\bdpas\.8x8", code)), 4 * steps)
+                self.assertEqual(len(re.findall(r"load_block2d", code)), 5 * steps)
+                self.assertNotRegex(code, r"\bcalla\b|\.slm\.")
+                self.assertNotIn("load_block2d", self.disassembly(image, "k"))
+
+    def test_launches_choose_blocks(self):
+        """Rows of 64 bytes or more that are multiples of 16 bytes; others just miss."""
+        gemm = SAMPLES / "gemm" / "gemm.py"
+        for m, n, k, name in ((5, 32, 32, "block2d"), (1, 40, 200, "block2d"), (5, 32, 24, "shared"), (5, 24, 32, "shared"), (5, 32, 36, "shared"),
+                              (5, 36, 32, "shared")):
+            with self.subTest(m=m, n=n, k=k):
+                self.save_zeros(A=(m, k), B=(k, n), C=(m, n))
+                text = self.run_tool(TSR, "run", gemm, "--in", "A=A.npy", "B=B.npy", "C=C.npy", "--out", "C=out.npy", "--backend",
+                                     "levelzero:emulated:pvc+check", "--verbose")
+                self.assertRegex(text, rf"(?m)^variant +{name} of gemm ")
 
     def test_products_of_other_dtypes(self):
         """One instruction of each dtype and vendor, in code that the vendor's assembler takes, and no multiply-adds."""

@@ -45,6 +45,19 @@ std::optional<MatrixInstruction> instructionOfIntel(StringRef name) {
       .Default(std::nullopt);
 }
 
+/// Intel's built-in block reads.
+std::optional<EmulatedBlockRead> blockReadOfIntel(StringRef name) {
+  using R = EmulatedBlockRead;
+  if (!name.consume_front("__builtin_IB_subgroup_block_read_flat_")) return std::nullopt;
+  return llvm::StringSwitch<std::optional<R>>(name)
+      .Case("u16_m8k16v1", R::U16M8K16)
+      .Case("u8_m8k32v1", R::U8M8K32)
+      .Case("transform_u16_k16", R::TransformU16K16)
+      .Case("transform_u8_k32", R::TransformU8K32)
+      .Case("transpose_u32_k8", R::TransposeU32K8)
+      .Default(std::nullopt);
+}
+
 std::optional<MatrixInstruction> instructionOf(NVVM::MmaOp op) {
   using I = MatrixInstruction;
   using T = NVVM::MMATypes;
@@ -82,6 +95,7 @@ Value tensorAddress(ImplicitLocOpBuilder &b, Value pointer) {
 bool VendorRewriter::forMatrices() {
   const StringRef name = op_->getName().getStringRef();
   if (auto call = dyn_cast<LLVM::CallOp>(op_)) {
+    if (const auto read = blockReadOfIntel(call.getCallee().value_or(""))) return readBlock(call, *read);
     const auto instruction = instructionOfIntel(call.getCallee().value_or(""));
     auto operands = call.getArgOperands();
     return instruction && multiply(*instruction, operands[0], operands[1], operands[2]);
@@ -119,6 +133,20 @@ bool VendorRewriter::multiply(MatrixInstruction instruction, ValueRange a, Value
   call_("tsr_emu_multiply", nullptr, {constant(int32_t(instruction)), spill(a), spill(b), sums, site_()},
         false);
   return reload(sums);
+}
+
+bool VendorRewriter::readBlock(LLVM::CallOp call, EmulatedBlockRead read) {
+  auto arguments = call.getArgOperands();
+  auto coordinate = [&](int32_t axis) -> Value {
+    return LLVM::ExtractElementOp::create(b_, arguments[4], constant(axis));
+  };
+  auto type = cast<VectorType>(call.getResult().getType());
+  Value words = stack(type.getNumElements() * type.getElementTypeBitWidth() / 8);
+  call_("tsr_emu_read_block", nullptr,
+        {constant(int32_t(read)), arguments[0], arguments[1], arguments[2], arguments[3], coordinate(0),
+         coordinate(1), words, site_()},
+        false);
+  return reload(words);
 }
 
 bool VendorRewriter::mma(NVVM::MmaOp op) {

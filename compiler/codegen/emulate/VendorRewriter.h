@@ -32,6 +32,7 @@ private:
   // VendorMatrices.cpp: matrix instructions, what they load, and tensor memory.
   bool forMatrices();
   bool multiply(MatrixInstruction, mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c);
+  bool readBlock(mlir::LLVM::CallOp, EmulatedBlockRead);
   bool mma(mlir::NVVM::MmaOp);
   bool mmaOfFp8(mlir::LLVM::CallIntrinsicOp);
   bool loadMatrix(mlir::NVVM::LdMatrixOp);

@@ -42,6 +42,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.pipelines = true;
   capabilities_.stages = architecture.stages;
   capabilities_.copiesBoxes = architecture.copiesBoxes;
+  capabilities_.readsBlocks = architecture.readsBlocks;
   capabilities_.registers = architecture.registers;
   capabilities_.units = architecture.units;
   capabilities_.chiplets = architecture.chiplets;

@@ -215,6 +215,7 @@ private:
   // MatrixProducts.cpp: products by matrix instructions
   LogicalResult lowerProduct(tile::MmaOp, const layout::Fragment &);
   struct OperandLoader;
+  class BlockLoader;
   Value heldFactor(Value tile, const layout::Fragment &, int64_t row, int64_t column);
   /// Gives the sums of products in this loop, which has been lowered, what they were before it past the
   /// limits.

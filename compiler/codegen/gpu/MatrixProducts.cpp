@@ -3,11 +3,13 @@
 //
 // A step of k loads the warp's part of A, then of B one instruction's columns at a time. From shared memory a
 // vendor may load whole matrices; otherwise each lane loads its own elements.
+#include "compiler/codegen/gpu/BlockLoader.h"
 #include "compiler/codegen/gpu/OperandLoader.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <functional>
 
 using namespace mlir;
 
@@ -16,7 +18,7 @@ namespace tessera::gpu {
 /// A buffer of a ring is written after the next step's barrier. What is defined before a loop keeps its
 /// memory until the end of the loop.
 bool KernelLowering::isOverwritten(Value factor, tile::MmaOp mma) {
-  if (factor.getDefiningOp<tile::SlotOp>()) return false;
+  if (factor.getDefiningOp<tile::SlotOp>() || tile::isReadByBlocks(factor)) return false;
   auto loop = dyn_cast<scf::ForOp>(mma->getParentOp());
   if (!loop || !loop.isDefinedOutsideOfLoop(factor)) return true;
   auto isWriter = [&](Operation *user) {
@@ -84,10 +86,11 @@ bool KernelLowering::needsPromotion(const MatrixProduct &row) const {
 }
 
 LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragment &f) {
-  auto operand = [&](Value v) { return isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v); };
   const bool isHeld = tile::isInRegisters(op.getA()); // A
-  Place b = operand(op.getB());
-  DType dtype = op.getIsUnsigned() ? DType::U8 : *dtypeOfMemory(b.element);
+  auto ofB = dyn_cast<tile::BufferType>(op.getB().getType());
+  DType dtype = op.getIsUnsigned() ? DType::U8
+                                   : *dtypeOfMemory(ofB ? loadedElementType(ofB.getElementType())
+                                                        : tile::tileType(op.getB()).getElementType());
   if (dtype == DType::F32) dtype = DType::TF32; // to which the instruction's operands are rounded
   const MatrixProduct *own = productRow(f, dtype);
   std::string known;
@@ -102,10 +105,19 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
   auto type = tile::tileType(op.getResult());
   const layout::TileLayout &sums = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
   if (!isOnThreads(sums) || tile::isInRegisters(op.getB())) return notImplemented(op);
-  std::optional<OperandLoader> left;
-  if (!isHeld) left.emplace(*this, operand(op.getA()), op.getTransA(), f, layout::Operand::A);
-  OperandLoader right(*this, b, op.getTransB(), f, layout::Operand::B);
-  const int64_t depth = b.shape[op.getTransB() ? 1 : 0];
+  // Loads the parts of a factor, by row and column in the operand, that instructions take.
+  using Loader = std::function<Vec<Value>(Value row, Value column)>;
+  auto loaderOf = [&](Value v, bool isTransposed, layout::Operand which) -> Loader {
+    if (tile::isReadByBlocks(v))
+      return BlockLoader(*this, v.getDefiningOp<tile::LoadOp>(), isTransposed, f, which);
+    return OperandLoader(*this, isa<tile::BufferType>(v.getType()) ? bufferPlace(v) : place(v), isTransposed,
+                         f, which);
+  };
+  Loader left;
+  if (!isHeld) left = loaderOf(op.getA(), op.getTransA(), layout::Operand::A);
+  const Loader right = loaderOf(op.getB(), op.getTransB(), layout::Operand::B);
+  const ArrayRef<int64_t> shapeOfB = ofB ? ofB.getShape() : tile::tileType(op.getB()).getShape();
+  const int64_t depth = shapeOfB[op.getTransB() ? 1 : 0];
   const layout::ProductPlan plan(f, grid, {type.getDimSize(0), type.getDimSize(1), depth});
   auto ofWarp = [&](const std::vector<int64_t> &images) { // the warp's bits are above the lane's
     Vec<int64_t> ofThread(llvm::Log2_64(target_.warpSize), 0);
@@ -148,7 +160,7 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     for (int64_t i = 0; i < plan.down; ++i)
       lefts.push_back(leftOf(i * plan.rows));
     for (int64_t j = 0; j < plan.across; ++j) {
-      const Vec<Value> r = right.load(k, plus(firstColumn, j * plan.columns));
+      const Vec<Value> r = right(k, plus(firstColumn, j * plan.columns));
       for (int64_t i = 0; i < plan.down; ++i)
         multiply(lefts[i], r, MutableArrayRef(next).slice(plan.firstRegister(i, j), sumsOfOne));
     }
@@ -167,8 +179,8 @@ LogicalResult KernelLowering::lowerProduct(tile::MmaOp op, const layout::Fragmen
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    scf::YieldOp::create(b_, step(k, loop.getRegionIterArgs(),
-                                  [&](int64_t row) { return left->load(plus(firstRow, row), k); }));
+    scf::YieldOp::create(
+        b_, step(k, loop.getRegionIterArgs(), [&](int64_t row) { return left(plus(firstRow, row), k); }));
     after = Vec<Value>(loop.getResults());
   }
   if (target_.raisesPriority) vendor_.emitPriority(b_, false);

@@ -35,7 +35,7 @@ struct KernelLowering::OperandLoader {
 
   /// Returns the operand whose first element is at `row`, `column`: for each instruction a vector in the
   /// order of its registers.
-  Vec<Value> load(Value row, Value column) {
+  Vec<Value> operator()(Value row, Value column) {
     return matrices ? loadMatrices(row, column) : loadVectors(row, column);
   }
 

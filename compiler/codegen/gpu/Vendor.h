@@ -2,6 +2,7 @@
 // kernel is marked, and how LLVM's output becomes an image that the vendor's driver loads.
 #pragma once
 #include "compiler/codegen/gpu/GpuTarget.h"
+#include "compiler/layout/BlockReads.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -52,6 +53,18 @@ public:
                                                      DType, mlir::Value a, mlir::Value b,
                                                      mlir::ValueRange c) const {
     llvm_unreachable("the vendor has no matrix instructions");
+  }
+  /// If the row has it (readsBlocks): a matrix in global memory; all but the address (i64) are i32. Rows are
+  /// `width` bytes long and `pitch` bytes apart.
+  struct GlobalMatrix {
+    mlir::Value address, width, height, pitch;
+  };
+  /// Emits the read of a block whose first element is at `column`, in the read's units, and `row`, both i32
+  /// and the same for all lanes. Elements outside of the matrix are zero. Returns the operand as emitProduct
+  /// takes it, or as words of its registers.
+  virtual mlir::Value emitBlockRead(mlir::ImplicitLocOpBuilder &, const layout::BlockRead &,
+                                    const GlobalMatrix &, mlir::Value column, mlir::Value row) const {
+    llvm_unreachable("the vendor reads no blocks");
   }
   /// Of a matrix in shared memory as an instruction reads it: its descriptor (i64), and whether the
   /// instruction finds it transposed, with rows along k.

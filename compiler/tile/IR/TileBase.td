@@ -27,6 +27,7 @@ def Tile_Dialect : Dialect {
     | `tile.lanes` | `scf.for` | the loop over the lanes of one program |
     | `tile.materialize` | operations with tile results | the results get memory of their own (`tile-fuse`) |
     | `tile.scratch` | the same | byte offsets into the program's scratch, one per tile (`tile-plan-memory`): for loops per tile `iter_arg`, for `while` per tile operand, then per tile result |
+    | `tile.read_blocks` | `tile.load` | the only product that uses it brings its elements from the tensor to registers, by 2D block reads of the device, if its instruction can (`tile-read-blocks`) |
     | `tile.strided` | `tile.mma` | the elements of `a` are read one by one where they are, so that `trans_a` costs nothing (`tile-transpose-products`) |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
@@ -37,7 +38,7 @@ def Tile_Dialect : Dialect {
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
     "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
-    "::mlir::UnitAttr":$strided);
+    "::mlir::UnitAttr":$strided, "::mlir::UnitAttr":$read_blocks);
   let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

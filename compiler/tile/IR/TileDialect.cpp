@@ -63,6 +63,9 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == kPrivateValue)
     return check(isa<UnitAttr>(value) && isa<AtomicOp>(op), "a unit attribute on tile.atomic");
+  if (name == kReadBlocks)
+    return check(isa<UnitAttr>(value) && isa<LoadOp>(op) && (op->use_empty() || op->hasOneUse()),
+                 "a unit attribute on a tile.load that one product uses");
   if (name == kStrided) return check(isa<UnitAttr>(value) && isa<MmaOp>(op), "a unit attribute on tile.mma");
   if (name == kProduct) {
     auto kernel = dyn_cast<KernelOp>(op);

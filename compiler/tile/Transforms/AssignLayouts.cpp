@@ -15,7 +15,6 @@
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
@@ -39,32 +38,13 @@ private:
   bool reducesMultiply_ = false; // f32 may be rounded to tf32, and sums may keep fewer bits
 
   LogicalResult initialize(MLIRContext *context) override {
-    SmallVector<InstructionRow> plain;
-    for (const std::string &text : instructions) {
-      SmallVector<StringRef> words;
-      llvm::SplitString(text, words, ": ");
-      const layout::Fragment *fragment = words.empty() ? nullptr : layout::findFragment(words[0]);
-      if (!fragment)
-        return emitError(UnknownLoc::get(context))
-               << "tile-assign-layouts: no instruction '" << text << "' in docs/layouts.md";
-      InstructionRow row{fragment, {}};
-      row.addsShort = words.back() == "short";
-      if (row.addsShort) words.pop_back();
-      for (StringRef word : llvm::drop_begin(words)) {
-        std::optional<DType> dtype = parseDType(word);
-        if (!dtype || !fragment->multiplies(*dtype))
-          return emitError(UnknownLoc::get(context))
-                 << "tile-assign-layouts: " << fragment->name << " does not multiply '" << word << "'";
-        row.dtypes.push_back(*dtype);
-      }
-      for (const DTypeInfo &dtype : allDTypes())
-        if (words.size() == 1 && fragment->multiplies(dtype.dtype)) row.dtypes.push_back(dtype.dtype);
-      plain.push_back(std::move(row));
-    }
+    FailureOr<SmallVector<InstructionRow>> parsed = parseInstructions(context, getArgument(), instructions);
+    if (failed(parsed)) return failure();
+    const SmallVector<InstructionRow> &plain = *parsed;
     // Forms for factors in another order come before all instructions of the dtype that would load single
     // elements.
     std::set<std::string_view> added;
-    for (InstructionRow &row : plain) {
+    for (const InstructionRow &row : plain) {
       for (const InstructionRow &other : plain)
         if (!row.fragment->readsShared() && other.dtypes == row.dtypes &&
             added.insert(other.fragment->name).second)

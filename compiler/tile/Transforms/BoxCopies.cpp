@@ -1,7 +1,7 @@
 #include "compiler/tile/Transforms/BoxCopies.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "llvm/ADT/STLExtras.h"
+#include "compiler/tile/Transforms/LaunchConditions.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -16,37 +16,7 @@ constexpr int64_t kMostAxes = 5, kRows = 8;       // rows after which a swizzle 
 constexpr int64_t kMostStride = int64_t{1} << 40; // bytes, not included
 constexpr int64_t kMostExtent = int64_t{1} << 31; // elements, not included: starts are i32
 
-bool isDim(KernelOp kernel, StringRef text) {
-  return llvm::any_of(kernel.getParams().getAsRange<ParamAttr>(),
-                      [&](ParamAttr p) { return p.getKind() == ParamKind::Dim && p.getName() == text; });
-}
-
-std::optional<int64_t> numberOf(StringRef text) {
-  int64_t number = 0;
-  return text.getAsInteger(10, number) ? std::nullopt : std::optional(number);
-}
-
-/// Conditions on sizes: kept if they depend on the launch.
-class Conditions {
-public:
-  /// "K % 8 == 0"
-  void add(StringRef size, const Twine &rest, bool holds) {
-    if (!numberOf(size))
-      list_.push_back((size + rest).str());
-    else
-      isPossible_ &= holds;
-  }
-  void addText(std::string text) { list_.push_back(std::move(text)); }
-  /// No launch fulfils them.
-  bool isPossible() const { return isPossible_; }
-  std::vector<std::string> take() && { return std::move(list_); }
-
-private:
-  std::vector<std::string> list_;
-  bool isPossible_ = true;
-};
-
-void addConditions(ParamAttr param, int64_t bytes, Conditions &out) {
+void addConditions(ParamAttr param, int64_t bytes, LaunchConditions &out) {
   const int64_t step = std::max<int64_t>(1, kBytes / bytes), most = kMostStride / bytes;
   const size_t rank = param.getDims().size();
   out.addText(llvm::formatv("aligned({0}, {1})", param.getName(), kBytes));
@@ -89,7 +59,7 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, B
   const auto rank = int64_t(param.getDims() ? param.getDims().size() : 0);
   if (rank < 1 || rank > kMostAxes)
     return llvm::formatv("{0} has {1} axes, not 1 to {2}", name, rank, kMostAxes);
-  auto isKnown = [&](StringRef size) { return numberOf(size) || isDim(kernel, size); };
+  auto isKnown = [&](StringRef size) { return isKnownSize(kernel, size); };
   for (int64_t axis = 0; axis < rank; ++axis)
     if (!isKnown(param.getDim(axis)) || (param.getStrides() && !isKnown(param.getStride(axis))))
       return "an extent or stride of " + name + " is an expression";
@@ -102,7 +72,7 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, B
   if (rows > kMostInBox || rows % kRows)
     return llvm::formatv("{0} has {1} rows, not a multiple of {2} up to {3}", buffer, rows, kRows,
                          kMostInBox);
-  Conditions conditions;
+  LaunchConditions conditions;
   addConditions(param, bytes, conditions);
   if (!conditions.isPossible())
     return "extents or strides of " + name + " are no multiples of 16 bytes, or too small or large for boxes";
@@ -110,15 +80,10 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, B
 }
 
 std::vector<std::string> boxConditions(KernelOp kernel, ArrayRef<Value> views) {
-  std::vector<std::string> all;
-  for (Value view : views) {
-    Conditions conditions;
-    ParamAttr param = kernel.getParam(view);
-    addConditions(param, storageBytes(cast<ViewType>(view.getType()).getElementType()), conditions);
-    for (std::string &condition : std::move(conditions).take())
-      if (!llvm::is_contained(all, condition)) all.push_back(std::move(condition));
-  }
-  return all;
+  LaunchConditions all;
+  for (Value view : views)
+    addConditions(kernel.getParam(view), storageBytes(cast<ViewType>(view.getType()).getElementType()), all);
+  return all.list();
 }
 
 } // namespace tessera::tile

@@ -2,6 +2,7 @@
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -23,6 +24,14 @@ bool readsOrder(const layout::Fragment &row, MmaOp mma) {
 /// product of the kernel has columns of its own.
 int64_t columnsOfSums(const layout::Fragment &row, std::array<int64_t, 3> mnk) {
   return llvm::divideCeil(mnk[0], row.m) * mnk[1];
+}
+
+/// Is a factor to be read by blocks (tile-read-blocks)? There is none of interleaved rows or columns.
+bool readsBlocks(MmaOp mma) {
+  return llvm::any_of(ValueRange{mma.getA(), mma.getB()}, [](Value factor) {
+    Operation *op = factor.getDefiningOp();
+    return op && op->hasAttr(kReadBlocks);
+  });
 }
 
 /// Is what is computed of the sums, element by element, the left factor of another product?
@@ -85,6 +94,33 @@ std::pair<int64_t, int64_t> wideProduct(MmaOp mma, const layout::Fragment &row, 
 
 } // namespace
 
+FailureOr<SmallVector<InstructionRow>> parseInstructions(MLIRContext *context, StringRef pass,
+                                                         ArrayRef<std::string> texts) {
+  SmallVector<InstructionRow> rows;
+  for (const std::string &text : texts) {
+    SmallVector<StringRef> words;
+    llvm::SplitString(text, words, ": ");
+    const layout::Fragment *fragment = words.empty() ? nullptr : layout::findFragment(words[0]);
+    if (!fragment)
+      return emitError(UnknownLoc::get(context))
+             << pass << ": no instruction '" << text << "' in docs/layouts.md";
+    InstructionRow row{fragment, {}};
+    row.addsShort = words.back() == "short";
+    if (row.addsShort) words.pop_back();
+    for (StringRef word : llvm::drop_begin(words)) {
+      std::optional<DType> dtype = parseDType(word);
+      if (!dtype || !fragment->multiplies(*dtype))
+        return emitError(UnknownLoc::get(context))
+               << pass << ": " << fragment->name << " does not multiply '" << word << "'";
+      row.dtypes.push_back(*dtype);
+    }
+    for (const DTypeInfo &dtype : allDTypes())
+      if (words.size() == 1 && fragment->multiplies(dtype.dtype)) row.dtypes.push_back(dtype.dtype);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 std::optional<DType> dtypeOfFactors(MmaOp mma) {
   if (mma.getIsUnsigned()) return DType::U8;
   auto buffer = dyn_cast<BufferType>(mma.getA().getType());
@@ -142,7 +178,7 @@ FragmentAttr InstructionChoice::choose(MmaOp mma, DType dtype, bool mayReadShare
     if (!llvm::is_contained(candidate.dtypes, dtype) || parseDType(row->accumulator) != sum ||
         !hasRoom(candidate, mma, lanes) || !readsOrder(*row, mma) || (row->readsShared() && !mayReadShared) ||
         // A factor would be elsewhere.
-        (row->isPermuted() && (leads || follows)) ||
+        (row->isPermuted() && (leads || follows || readsBlocks(mma))) ||
         (row->readsShared() && follows && !row->isInRegisters(layout::Operand::A)) ||
         (row->hasTensorMemory() && (leads || !fitsTensorMemory(*row, mnk))))
       continue;

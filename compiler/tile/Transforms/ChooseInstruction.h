@@ -17,6 +17,11 @@ struct InstructionRow {
   bool addsShort = false;          // MatrixProduct::addsShort
 };
 
+/// Parses "INSTRUCTION", "INSTRUCTION:DTYPE ..." and "...:short", which a pass gets as options. Without
+/// dtypes they are all that the instruction multiplies. Fails with a diagnostic that names the pass.
+mlir::FailureOr<llvm::SmallVector<InstructionRow>>
+parseInstructions(mlir::MLIRContext *, llvm::StringRef pass, llvm::ArrayRef<std::string> texts);
+
 /// The dtype of a product's factors.
 std::optional<DType> dtypeOfFactors(MmaOp);
 /// The dtype that instructions multiply factors in memory as.

@@ -186,7 +186,7 @@ class Fuse : public impl::TileFuseBase<Fuse> {
 
   bool mustMaterialize(Operation &op) const {
     Value v = op.getResult(0);
-    if (v.use_empty()) return false;
+    if (v.use_empty() || isReadByBlocks(v)) return false;
     if (isa<arith::ConstantOp>(op)) return llvm::any_of(v.getUses(), needsMemoryOperand);
     int uses = 0;
     for (OpOperand &use : v.getUses()) {

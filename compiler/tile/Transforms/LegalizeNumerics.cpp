@@ -182,7 +182,7 @@ private:
         fallback("numerics " + profileOf(getOperation()) +
                  " has no effect on products, which are not rounded to tf32");
       if (isInstruction) { // it reads its operands where they are
-        if (!buffer && !inMemory(v) && !isInRegisters(v))
+        if (!buffer && !inMemory(v) && !isInRegisters(v) && !isReadByBlocks(v))
           v.getDefiningOp()->setAttr(kMaterialize, b.getUnitAttr());
         continue;
       }

@@ -82,6 +82,22 @@ def TileRelaxArithmetic : Pass<"tile-relax-arithmetic", "::tessera::tile::Kernel
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileReadBlocks : Pass<"tile-read-blocks", "::mlir::ModuleOp"> {
+  let summary = "Makes a variant whose products read their factors from tensors to registers, by 2D block reads";
+  let description = [{
+    For targets whose instructions can have factors in registers that the device fills by block reads. Factors are loads that
+    one product uses, and shared buffers that a copy fills for one product; those copies, and barriers that nothing else needs,
+    are left out. The variant is called `block2d` and is for launches whose tensors have the addresses, rows and
+    distances between rows that the device demands; the kernel itself is the variant `shared`. A kernel with reports, or with
+    variants of its own, has none. `schedule.copy` = "async" of a loop keeps its copies.
+  }];
+  let options = [
+    ListOption<"instructions", "instructions", "std::string", "the target's matrix instructions, as for tile-assign-layouts">,
+    Option<"warps", "warps", "int64_t", "0", "that share a program, where the kernel does not say">
+  ];
+  let dependentDialects = ["::tessera::schedule::ScheduleDialect"];
+}
+
 def TileAssignLayouts : Pass<"tile-assign-layouts", "::tessera::tile::KernelOp"> {
   let summary = "Chooses matrix instructions for products, and keeps their sums in registers";
   let description = [{

@@ -116,14 +116,6 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
   }
 
 private:
-  /// A kernel with reports has no variants, nor has a variant.
-  static bool mayHaveVariants(KernelOp kernel) {
-    return !kernel->hasAttr(kVariants) &&
-           llvm::none_of(kernel.getParams().getAsRange<ParamAttr>(), [](auto param) {
-             return param.getPolicy() && param.getPolicy().contains("reports");
-           });
-  }
-
   /// Pipelines the kernel's loops. With Kind::Boxes, `views_` are the tensors that are copied so.
   LogicalResult pipeline(KernelOp kernel, Kind kind) {
     kind_ = kind;

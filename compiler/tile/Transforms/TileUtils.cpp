@@ -1,5 +1,7 @@
 #include "compiler/tile/Transforms/TileUtils.h"
+#include "compiler/layout/BlockReads.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "compiler/tile/IR/KernelVariants.h"
 #include "compiler/tile/IR/TileAccess.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,6 +69,25 @@ bool needsMemoryOperand(OpOperand &use) {
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return use.get() != scatter.getValue() && use.get() != scatter.getFlags();
   return isa<ScanOp, ReshapeOp>(op);
+}
+
+bool mayHaveVariants(KernelOp kernel) {
+  return !kernel->hasAttr(kVariants) &&
+         llvm::none_of(kernel.getParams().getAsRange<ParamAttr>(),
+                       [](auto param) { return param.getPolicy() && param.getPolicy().contains("reports"); });
+}
+
+bool isReadByBlocks(Value factor) {
+  auto load = factor.getDefiningOp<LoadOp>();
+  if (!load || !load->hasAttr(kReadBlocks) || !load->hasOneUse()) return false;
+  OpOperand &use = *load->use_begin();
+  auto mma = dyn_cast<MmaOp>(use.getOwner());
+  if (!mma || use.getOperandNumber() > 1) return false;
+  const auto row = mma.getFragment() ? mma.getFragment()->getRow() : std::nullopt;
+  const bool isLeft = use.getOperandNumber() == 0;
+  return row && layout::blockRead(*row, isLeft ? layout::Operand::A : layout::Operand::B,
+                                  int(storageBytes(tileType(factor).getElementType())),
+                                  isLeft ? mma.getTransA() : mma.getTransB());
 }
 
 bool isShort(Value v) {

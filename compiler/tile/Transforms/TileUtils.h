@@ -70,6 +70,13 @@ bool isInPanels(mlir::Value);
 /// of the product's rows and columns; null if there is none.
 mlir::scf::ForOp sumOfLoop(MmaOp);
 
+/// A kernel with reports has no variants, nor has a variant.
+bool mayHaveVariants(KernelOp kernel);
+
+/// Is it a load that is never executed itself, because the instructions of the product that uses it read the
+/// tensor (tile-read-blocks)?
+bool isReadByBlocks(mlir::Value factor);
+
 /// Is it a shared buffer whose first axis counts the buffers of a ring?
 bool isRing(mlir::Value buffer);
 

@@ -49,6 +49,20 @@ constexpr Dpas kDpas[] = {
     {"dpas.8x8x32", "u8", "_Z36intel_sub_group_u8_u8_matrix_mad_k32Dv8_jS_Dv8_i"},
 };
 
+/// A function of Intel's compiler (i64 address, i32 width - 1, i32 height - 1, i32 pitch - 1, two i32 column
+/// and row) for one message `load_block2d`, by what layout::BlockRead calls it. It returns 8 words. That of
+/// cl_intel_subgroup_2d_block_io writes them to memory, and drivers of 2022 do not have it.
+struct BlockFunction {
+  StringLiteral read, name;
+  unsigned wordBits;
+};
+constexpr BlockFunction kBlockFunctions[] = {
+    {"u16_m8k16v1", "__builtin_IB_subgroup_block_read_flat_u16_m8k16v1", 16},
+    {"u8_m8k32v1", "__builtin_IB_subgroup_block_read_flat_u8_m8k32v1", 16},
+    {"transform_u16_k16", "__builtin_IB_subgroup_block_read_flat_transform_u16_k16", 32},
+    {"transform_u8_k32", "__builtin_IB_subgroup_block_read_flat_transform_u8_k32", 32},
+    {"transpose_u32_k8", "__builtin_IB_subgroup_block_read_flat_transpose_u32_k8", 32}};
+
 /// OpenCL's functions that a device may approximate as it likes. There is none for tanh.
 struct Native {
   gpu::Approximation which;
@@ -87,15 +101,16 @@ bool isBuiltin(std::string_view symbol) {
   const StringRef name(symbol);
   return llvm::is_contained({kLocalId, kGroupId, kGroupCount, kBarrier, kShuffle}, name) ||
          llvm::any_of(kDpas, [&](const Dpas &row) { return row.name == name; }) ||
+         llvm::any_of(kBlockFunctions, [&](const BlockFunction &row) { return row.name == name; }) ||
          llvm::any_of(kNative, [&](const Native &row) { return row.name == name; });
 }
 
 bool hasInteger(unsigned bits) { return llvm::is_contained({1U, 8U, 16U, 32U, 64U}, bits); }
 
 /// Emits a call of a built-in function, which is declared in the module around the insertion point. If all
-/// lanes of a sub-group take part in it, it is `convergent`.
+/// lanes of a sub-group take part in it, it is `convergent`. It does to memory what `effect` says.
 LLVM::CallOp callBuiltin(ImplicitLocOpBuilder &b, StringRef name, Type result, ValueRange operands,
-                         bool isConvergent) {
+                         bool isConvergent, LLVM::ModRefInfo effect = LLVM::ModRefInfo::NoModRef) {
   Operation *module = b.getInsertionBlock()->getParentOp()->getParentOfType<mlir::gpu::GPUModuleOp>();
   auto function = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(module, b.getStringAttr(name));
   if (!function) {
@@ -107,11 +122,9 @@ LLVM::CallOp callBuiltin(ImplicitLocOpBuilder &b, StringRef name, Type result, V
     function.setNoUnwind(true);
     function.setWillReturn(true);
     function.setConvergent(isConvergent);
-    if (name != kBarrier) {
-      using Effect = LLVM::ModRefInfo;
+    if (effect != LLVM::ModRefInfo::ModRef)
       function.setMemoryEffectsAttr(
-          LLVM::MemoryEffectsAttr::get(b.getContext(), SmallVector<Effect>(6, Effect::NoModRef)));
-    }
+          LLVM::MemoryEffectsAttr::get(b.getContext(), SmallVector<LLVM::ModRefInfo>(6, effect)));
   }
   auto call = LLVM::CallOp::create(b, function, operands);
   call.setCConv(LLVM::CConv::SPIR_FUNC);
@@ -160,7 +173,7 @@ public:
   void emitBarrier(ImplicitLocOpBuilder &b) const override {
     callBuiltin(b, kBarrier, LLVM::LLVMVoidType::get(b.getContext()),
                 ValueRange{LLVM::ConstantOp::create(b, b.getI32Type(), kLocalAndGlobalFence)},
-                /*isConvergent=*/true);
+                /*isConvergent=*/true, LLVM::ModRefInfo::ModRef);
   }
 
   Value emitApproximation(ImplicitLocOpBuilder &b, gpu::Approximation which, Value x) const override {
@@ -175,7 +188,7 @@ public:
   }
 
   /// Rows of A are words of 16 bits in sub-groups of 16 lanes, of 32 bits in those of 8; two or four rows of
-  /// B share a word of 32 bits. Factors of tf32 stay floats.
+  /// B share a word of 32 bits, as block reads give them. Factors of tf32 stay floats.
   SmallVector<Value> emitProduct(ImplicitLocOpBuilder &b, const layout::Fragment &f, DType dtype, Value x,
                                  Value y, ValueRange c) const override {
     const Dpas &row = *llvm::find_if(kDpas, [&](const Dpas &d) {
@@ -189,6 +202,20 @@ public:
     for (int64_t i = 0; i < type.getDimSize(0); ++i)
       elements.push_back(vector::ExtractOp::create(b, result, i));
     return elements;
+  }
+
+  Value emitBlockRead(ImplicitLocOpBuilder &b, const layout::BlockRead &read, const GlobalMatrix &matrix,
+                      Value column, Value row) const override {
+    const BlockFunction &function =
+        *llvm::find_if(kBlockFunctions, [&](const BlockFunction &f) { return f.read == read.name; });
+    Value one = LLVM::ConstantOp::create(b, b.getI32Type(), 1);
+    auto last = [&](Value count) { return LLVM::SubOp::create(b, count, one).getResult(); };
+    Value at =
+        vector::FromElementsOp::create(b, VectorType::get({2}, b.getI32Type()), ValueRange{column, row});
+    return callBuiltin(b, function.name, VectorType::get({8}, b.getIntegerType(function.wordBits)),
+                       {matrix.address, last(matrix.width), last(matrix.height), last(matrix.pitch), at},
+                       /*isConvergent=*/true, LLVM::ModRefInfo::Ref)
+        .getResult();
   }
 
   void markKernel(LLVM::LLVMFuncOp function, ArrayRef<int32_t> block, int64_t,

@@ -91,6 +91,10 @@ enum class MatrixInstruction : int32_t {
   Tcgen05MxNx32U8
 };
 
+/// The operand `read` of `tsr_emu_read_block`: 2D block reads of sub-groups of 16 lanes, by the names that
+/// Intel's compiler has for them.
+enum class EmulatedBlockRead : int32_t { U16M8K16, U8M8K32, TransformU16K16, TransformU8K32, TransposeU32K8 };
+
 /// What the parameter of an emulated kernel for a tensor map points to.
 struct alignas(64) EmulatedTensorMap {
   TensorMapSizes sizes;

@@ -64,6 +64,8 @@ struct GpuArchitecture {
   std::string_view dtypes = "f64 f32 tf32 f16 bf16 fp8_e4m3 fp8_e5m2 fp6_e2m3 fp6_e3m2 fp4_e2m1 "
                             "i64 i32 i16 i8 u64 u32 u16 u8 bool"; // that tensors may have
 
+  bool readsBlocks = false; // 2D blocks of tensors get to the registers of a sub-group as matrix operands
+
   /// Does a matrix instruction multiply factors of the dtype?
   constexpr bool multiplies(std::string_view dtype) const {
     for (const MatrixProduct &row : products)

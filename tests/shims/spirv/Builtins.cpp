@@ -43,9 +43,48 @@ template <typename T, typename Sum> void multiply(const T *a, const T *b, Sum *c
   for (int row = 0; row < kRows; ++row)
     c[row] = static_cast<Sum>(sums[row]);
 }
+
+/// What lane `lane` of a sub-group of 16 gets of a block (cl_intel_subgroup_2d_block_io): of each of `count`
+/// elements, `at` says the row and the column; the block's column counts `unit` bytes. Outside of the matrix
+/// there are zeros. The device takes the matrix and the place from the first lane.
+template <typename T, typename Position>
+void readBlock(int unit, uint64_t address, uint32_t lastByte, uint32_t lastRow, uint32_t lastPitch,
+               int32_t column, int32_t row, void *to, int count, Position at) {
+  const auto low = valueOf(0, static_cast<uint32_t>(address)),
+             high = valueOf(0, static_cast<uint32_t>(address >> 32));
+  const auto *matrix = reinterpret_cast<const char *>(uint64_t{high} << 32 | low);
+  const int64_t width = int64_t{valueOf(0, lastByte)} + 1, height = int64_t{valueOf(0, lastRow)} + 1,
+                pitch = int64_t{valueOf(0, lastPitch)} + 1;
+  const auto x0 = static_cast<int32_t>(valueOf(0, static_cast<uint32_t>(column))),
+             y0 = static_cast<int32_t>(valueOf(0, static_cast<uint32_t>(row)));
+  const int lane = static_cast<int>(tsr_emu_coordinate(kThread)) % 16;
+  for (int i = 0; i < count; ++i) {
+    const auto [down, across] = at(i, lane);
+    const int64_t y = int64_t{y0} + down, x = int64_t{x0} * unit + across * int64_t{sizeof(T)};
+    T value{};
+    if (y >= 0 && y < height && x >= 0 && x < width)
+      std::memcpy(&value, matrix + y * pitch + x, sizeof value);
+    std::memcpy(static_cast<char *>(to) + i * static_cast<int>(sizeof value), &value, sizeof value);
+  }
+}
+struct At {
+  int down, across;
+};
 } // namespace
 
+#define BLOCK_READ(name, unit, T, count, position)                                                           \
+  void read_##name(uint64_t address, uint32_t width, uint32_t height, uint32_t pitch, int32_t x, int32_t y,  \
+                   void *to) {                                                                               \
+    readBlock<T>(unit, address, width, height, pitch, x, y, to, count,                                       \
+                 [](int i, int lane) { return At position; });                                               \
+  }
+
 extern "C" {
+BLOCK_READ(u16_m8k16v1, 2, uint16_t, 8, (i, lane))
+BLOCK_READ(u8_m8k32v1, 1, uint16_t, 8, (i, lane))
+BLOCK_READ(transform_u16_k16, 2, uint16_t, 16, (i, lane))
+BLOCK_READ(transform_u8_k32, 1, uint8_t, 32, (i, lane))
+BLOCK_READ(transpose_u32_k8, 4, uint32_t, 8, (lane, i))
 void multiply_bf16(const __bf16 *a, const __bf16 *b, float *c) { multiply(a, b, c); }
 void multiply_f16(const _Float16 *a, const _Float16 *b, float *c) { multiply(a, b, c); }
 void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c) { multiply(a, b, c); }

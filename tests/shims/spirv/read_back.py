@@ -13,6 +13,7 @@ BUILTINS = pathlib.Path(__file__).with_name("Builtins.cpp")
 KERNEL = re.compile(r"^define spir_kernel void @(tsr_kernel_[\w$]+)\((.*?)\) .*\{$", re.MULTILINE)
 # Of sub-groups of 16 lanes, to whom a row of A is words of 16 bits.
 PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|i8|u8)_\1_matrix_mad_k\d+Dv8_[st]")
+BLOCK_READ = re.compile(r"__builtin_IB_subgroup_block_read_flat_(\w+)")
 # OpenCL's convert_TYPE(x): whether the element of a mangled vector is signed.
 SIGNED = {"c": True, "h": False, "s": True, "t": False, "i": True, "j": False, "l": True, "m": False}
 
@@ -47,8 +48,10 @@ def to_ir(image, folder):
 
 
 def vector_function(declaration):
-    """The body of a declared function of vectors: convert_*, fma and products of matrices."""
+    """The body of a declared function of vectors: convert_*, fma, products of matrices and block reads."""
     to, name, parameters = re.match(r"declare (?:spir_func )?(<.*?>) @(\w+)\((.*?)\)", declaration).groups()
+    if read := BLOCK_READ.search(name):
+        return block_function(read[1], name, to)
     types = re.findall(r"<\d+ x \w+>", parameters)
     arguments = ", ".join(f"{type} %{i}" for i, type in enumerate(types))
     if product := PRODUCT.search(name):
@@ -70,6 +73,15 @@ def product_function(dtype, name, to, types, arguments):
     places = [f"  %p{i} = alloca {type}\n  store {type} %{i}, ptr %p{i}" for i, type in enumerate(types)]
     return "\n".join([f"declare void @multiply_{dtype}(ptr, ptr, ptr)", f"define internal {to} @{name}({arguments}) {{", *places,
                       f"  call void @multiply_{dtype}(ptr %p0, ptr %p1, ptr %p2)", f"  %r = load {to}, ptr %p2", f"  ret {to} %r", "}"])
+
+
+def block_function(read, name, to):
+    """The body of a block read: Builtins.cpp does it in memory."""
+    return "\n".join([f"declare void @read_{read}(i64, i32, i32, i32, i32, i32, ptr)",
+                      f"define internal {to} @{name}(i64 %a, i32 %w, i32 %h, i32 %p, <2 x i32> %at) {{",
+                      "  %x = extractelement <2 x i32> %at, i32 0", "  %y = extractelement <2 x i32> %at, i32 1", f"  %to = alloca {to}",
+                      f"  call void @read_{read}(i64 %a, i32 %w, i32 %h, i32 %p, i32 %x, i32 %y, ptr %to)", f"  %r = load {to}, ptr %to",
+                      f"  ret {to} %r", "}"])
 
 
 def entry(name, parameters):
