@@ -2,6 +2,7 @@
 #include "compiler/codegen/PluginBackend.h"
 #include "compiler/pipeline/Codes.h"
 #include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/OrderOfSums.h"
 #include "core/service/BuildId.h"
 #include <algorithm>
 #include <cstring>
@@ -271,14 +272,19 @@ public:
   CompileStatus compile(std::string_view source, const CompileOptions &options, std::string &bundle,
                         std::vector<Diagnostic> &diags) noexcept override {
     const Placing placing(options, diags);
-    return BundleJob(source, options, diags).run(bundle);
+    if (options.tuned.empty()) return BundleJob(source, options, diags).run(bundle);
+    CompileOptions kept = options;
+    dropReorderedBodies(source, kept, diags);
+    return BundleJob(source, kept, diags).run(bundle);
   }
 
   CompileStatus emit(std::string_view source, const CompileOptions &given, Emit what, std::string &out,
                      std::vector<Diagnostic> &diags) noexcept override {
     if (what == Emit::Bundle) return compile(source, given, out, diags);
     const Placing placing(given, diags);
-    return withTunedDefault(given, diags, [&](CompileOptions options, auto &found) {
+    CompileOptions kept = given;
+    dropReorderedBodies(source, kept, diags);
+    return withTunedDefault(kept, diags, [&](CompileOptions options, auto &found) {
       Compilation c(std::move(options), found);
       return emitOne(c, source, what, out);
     });
