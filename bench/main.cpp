@@ -189,7 +189,7 @@ const cli::CommandSpec spec = {
   random       300 products of random shapes beside the same peers
   sweep        extents that grow by one: no jumps in the time
   survey       1421 products and attention, of every dtype, beside the same peers: the slowest first
-  choice       60 random shapes: every variant of reductions and scans is forced, and the chosen one judged
+  choice       60 random shapes of rows and 60 products: every variant and body is forced, the choice and its predicted time judged
   saxpy        beside the measured stream limit
   compile      the samples by phase, programs that grow, and what the cache answers
   transformer  an f32 transformer block beside OpenBLAS calls and loops

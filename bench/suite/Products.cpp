@@ -6,20 +6,6 @@
 namespace tessera::bench {
 namespace {
 
-std::string productSource(const Product &p, bool gelu) {
-  const char *dtype = name(p.input);
-  auto tensor = [&](const char *rows, const char *columns, bool transposed) {
-    if (p.batch > 1) return fmt::format("ts.Tensor[\"B\", \"{}\", \"{}\", ts.{}]", rows, columns, dtype);
-    return transposed ? fmt::format("ts.Tensor[\"{}\", \"{}\", ts.{}]", columns, rows, dtype)
-                      : fmt::format("ts.Tensor[\"{}\", \"{}\", ts.{}]", rows, columns, dtype);
-  };
-  const std::string product = fmt::format("a{} @ b{}", p.transposeA ? ".T" : "", p.transposeB ? ".T" : "");
-  return fmt::format("import tessera as ts\n\n\n@ts.jit\ndef f(a: {}, b: {}{}):\n    return {}\n",
-                     tensor("M", "K", p.transposeA), tensor("K", "N", p.transposeB),
-                     gelu ? ", bias: ts.Tensor[\"N\", ts.f32]" : "",
-                     gelu ? fmt::format("ts.gelu({} + bias)", product) : product);
-}
-
 /// Up to 64 rows, spread over the result, and the last one are compared in full.
 struct ProductReference {
   Product p;
@@ -74,6 +60,32 @@ struct ProductReference {
 
 } // namespace
 
+std::string productSource(const Product &p, bool gelu) {
+  const char *dtype = name(p.input);
+  auto tensor = [&](const char *rows, const char *columns, bool transposed) {
+    if (p.batch > 1) return fmt::format("ts.Tensor[\"B\", \"{}\", \"{}\", ts.{}]", rows, columns, dtype);
+    return transposed ? fmt::format("ts.Tensor[\"{}\", \"{}\", ts.{}]", columns, rows, dtype)
+                      : fmt::format("ts.Tensor[\"{}\", \"{}\", ts.{}]", rows, columns, dtype);
+  };
+  const std::string product = fmt::format("a{} @ b{}", p.transposeA ? ".T" : "", p.transposeB ? ".T" : "");
+  return fmt::format("import tessera as ts\n\n\n@ts.jit\ndef f(a: {}, b: {}{}):\n    return {}\n",
+                     tensor("M", "K", p.transposeA), tensor("K", "N", p.transposeB),
+                     gelu ? ", bias: ts.Tensor[\"N\", ts.f32]" : "",
+                     gelu ? fmt::format("ts.gelu({} + bias)", product) : product);
+}
+
+ProductData storeProduct(Trial &trial, const Product &p, const std::string &name, bool gelu) {
+  const size_t countA = size_t(p.batch * p.m * p.k), countB = size_t(p.batch * p.k * p.n);
+  const ProductData out = {trial.store(randomValues(p.input, countA, name + " a")),
+                           trial.store(randomValues(p.input, countB, name + " b")),
+                           trial.store(randomValues(DType::F32, size_t(p.n), name + " bias")),
+                           size_t(p.batch * p.m * p.n) * size_t(storageBytes(p.output))};
+  trial.check =
+      ProductReference{p, gelu, toDoubles(p.input, out.a, countA), toDoubles(p.input, out.b, countB),
+                       toDoubles(DType::F32, out.bias, size_t(p.n))};
+  return out;
+}
+
 std::vector<std::byte> randomValues(DType t, size_t count, const std::string &seed) {
   const bool isInteger = info(t).cls != DTypeClass::Float;
   const std::vector<float> values =
@@ -101,12 +113,10 @@ Case productCase(std::string family, std::string name, const Product &p, bool ge
             in * batch * (double(p.m) * double(p.k) + double(p.k) * double(p.n)),
             out * batch * double(p.m) * double(p.n)};
   auto prepare = [=](Trial &trial) {
-    const size_t countA = size_t(p.batch * p.m * p.k), countB = size_t(p.batch * p.k * p.n);
-    const void *a = trial.store(randomValues(p.input, countA, name + " a")),
-               *b = trial.store(randomValues(p.input, countB, name + " b"));
-    const auto *bias = static_cast<const float *>(
-        static_cast<const void *>(trial.store(randomValues(DType::F32, size_t(p.n), name + " bias"))));
-    const size_t bytes = size_t(p.batch * p.m * p.n) * size_t(storageBytes(p.output));
+    const ProductData data = storeProduct(trial, p, name, gelu);
+    const void *a = data.a, *b = data.b;
+    const auto *bias = static_cast<const float *>(data.bias);
+    const size_t bytes = data.bytes;
     std::vector<std::pair<const char *, const void *>> inputs = {{"a", a}, {"b", b}};
     if (gelu) inputs.emplace_back("bias", bias);
     trial.addTessera(trial.lab.kernel(productSource(p, gelu), "f"), inputs,
@@ -122,8 +132,6 @@ Case productCase(std::string family, std::string name, const Product &p, bool ge
       trial.addPeer("libxsmm", bytes, [=, threads = trial.lab.settings.cores](void *c) {
         return xsmmProducts(p, a, b, c, threads);
       });
-    trial.check = ProductReference{p, gelu, toDoubles(p.input, a, countA), toDoubles(p.input, b, countB),
-                                   toDoubles(DType::F32, bias, size_t(p.n))};
   };
   return {std::move(family), std::move(name), work, prepare};
 }

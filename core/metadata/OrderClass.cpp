@@ -4,8 +4,8 @@
 
 namespace tessera {
 namespace {
-constexpr std::array<std::string_view, 7> kNames = {"exact", "chain", "leaves", "lanes64",
-                                                    "dot",   "split", "tiles"};
+constexpr std::array<std::string_view, 8> kNames = {"exact", "chain", "leaves", "lanes64",
+                                                    "dot",   "split", "tiles",  "extents"};
 }
 
 std::optional<OrderClass::Kind> OrderClass::kindOf(std::string_view name) {
@@ -21,7 +21,7 @@ Expected<OrderClass> OrderClass::parse(std::string_view text) {
   auto refuse = [&](const std::string &reason) {
     return Error{"E_SYNTAX", "order '" + std::string(text) + "': " + reason, ""};
   };
-  if (!kind) return refuse("expected exact, chain, leaves, lanes64, dot, split(N) or tiles(N)");
+  if (!kind) return refuse("expected exact, chain, leaves, lanes64, dot, extents, split(N) or tiles(N)");
   OrderClass out{*kind, std::nullopt};
   if (hasCount(*kind) != (open < text.size()))
     return refuse(hasCount(*kind) ? "it needs a number in parentheses" : "it has no number");

@@ -13,8 +13,8 @@ struct OrderClass {
   /// Exact: no rounding depends on an order (integers, moves, elementwise operations). Chain: one chain over
   /// rising k for each element. Leaves and Lanes64: the trees that fixed_reductions defines. Dot: lanes along
   /// k. Split: chains of `count` parts of k. Tiles: tiles of `count` elements of the reduced axis one after
-  /// another, lanes within.
-  enum class Kind : uint8_t { Exact, Chain, Leaves, Lanes64, Dot, Split, Tiles };
+  /// another, lanes within. Extents: one of these, which extents alone choose.
+  enum class Kind : uint8_t { Exact, Chain, Leaves, Lanes64, Dot, Split, Tiles, Extents };
   Kind kind = Kind::Exact;
   std::optional<IndexExpr> count; // of Split and Tiles
 

@@ -51,6 +51,9 @@ public:
   /// that the entry itself runs.
   std::optional<Choice> choose(const int64_t *slots) const;
 
+  /// Returns what the cost of a variant is for these slots, in nanoseconds; -1: it has none.
+  int64_t predict(size_t variant, const int64_t *slots) const { return costOf(variants_[variant], slots); }
+
   /// Does the choice depend on the slot?
   bool reads(size_t slot) const;
   /// The addresses, by slot, whose alignment to so many bytes the choice depends on.

@@ -149,12 +149,13 @@ tsr_status_t bindVariants(ModuleObject &module) {
   const DeviceContext &device = *module.context->device;
   for (auto &kernel : module.kernels) {
     if (kernel->metadata.variants.empty()) continue;
-    // The first call in a process examines the host.
-    const MachineConstants machine = machineConstants(
-        device.info().computeUnits, std::string_view(module.context->backend->name()) == "cpu");
     const std::string what = kernel->describe() + ": ";
     Expected<VariantTable> table = VariantTable::of(kernel->metadata);
     if (!table) return fail(TSR_EINVAL, "[E_VARIANT] " + what + table.error().message);
+    if (table->size() == 1 && kernel->metadata.variants[0].entry.empty()) continue; // nothing to choose from
+    // The first call in a process examines the host.
+    const MachineConstants machine = machineConstants(
+        device.info().computeUnits, std::string_view(module.context->backend->name()) == "cpu");
     std::vector<const LaunchPlan *> bodies;
     std::string pinned;
     for (const MetadataVariant &v : kernel->metadata.variants) {

@@ -273,8 +273,8 @@ TEST(VariantTable, OnlyDimsDecideBetweenOrderClassesOfReproducibleProfiles) {
   m.variants[1].order = "split(cores)";
   EXPECT_EQ(faultOf(m), "variant b: order 'split(cores)' depends on the machine");
   m.variants[1].order = "sorted";
-  EXPECT_EQ(faultOf(m),
-            "variant b: order 'sorted': expected exact, chain, leaves, lanes64, dot, split(N) or tiles(N)");
+  EXPECT_EQ(faultOf(m), "variant b: order 'sorted': expected exact, chain, leaves, lanes64, dot, extents, "
+                        "split(N) or tiles(N)");
 }
 
 TEST(VariantTable, ParametersStayWithinTheLimitsOfTheBody) {

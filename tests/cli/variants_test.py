@@ -107,23 +107,47 @@ class Variants(Cli):
                            (382, 684, "general"), (384, 684, "streamed"), (8, 32768, "streamed"), (8, 32769, "general"), (5600, 520, "general"), (5700, 520, "streamed")):
             with self.subTest(r=r, n=n):
                 _, result = self.run_bundle(bundle, self.input((r, n)), "--verbose")
-                self.assertRegex(result.errors + result.output, rf"variant +{name} of total\.g0 \(R={r} N={n}\)")
+                self.assertRegex(result.errors + result.output, rf"variant +{name} of total\.g0 \(R={r} N={n}\), [\d.]+ [num]s predicted")
                 _, result = self.run_bundle(bundle, self.input((r, n)), "--json")
-                self.assertEqual(json.loads(result.output)["variants"],
-                                 [{"kernel": "total.g0", "variant": name, "dims": {"R": r, "N": n}}])
+                chosen, = json.loads(result.output)["variants"]
+                self.assertGreater(chosen.pop("predicted_ns"), 0)
+                self.assertEqual(chosen, {"kernel": "total.g0", "variant": name, "dims": {"R": r, "N": n}})
 
     def test_inspect_lists_them(self):
         bundle = self.bundle(self.schedule("total"))
         text = self.call("inspect", bundle).output
-        self.assertRegex(text, r"variant +short +N <= 112 +tiles\(64\) +tile\n")
-        self.assertRegex(text, r"variant +general +else +tiles\(512\) +tile\n")
+        self.assertRegex(text, r"variant +short +N <= 112 +tiles\(64\) +tile, cost .*fma_f32.*\n")
+        self.assertRegex(text, r"variant +general +else +tiles\(512\) +tile, cost .*bwm.*\n")
         entries = json.loads(self.call("inspect", bundle, "--json").output)["images"][0]["entries"]
         kernel = next(e for e in entries if e["name"] == "total.g0")
+        for variant in kernel["variants"]:
+            self.assertRegex(variant.pop("cost"), r"^90000 // \(2 \* fma_f32\) \+ .*R \* N")
         self.assertEqual(kernel["variants"], [
             {"name": "short", "entry": "total.g0.short", "when": ["N <= 112"], "body": "tile", "order": "tiles(64)"},
             {"name": "streamed", "entry": "total.g0.streamed", "when": ["N + min(R * N // 16384, 188) >= 700", "N <= 32768", "R * N >= 262144"], "body": "tile",
              "order": "tiles(512)"},
             {"name": "general", "when": [], "body": "tile", "order": "tiles(512)"}])
+
+    def test_a_prediction_follows_the_extents(self):
+        """Also that of a product, whose body chooses by itself."""
+        self.source("""import tessera as ts
+
+
+@ts.jit
+def f(a: ts.Tensor["M", "K", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
+    return a @ b
+""")
+        predicted = []
+        for m, n, k in ((2, 3, 4), (64, 64, 64), (128, 128, 512)):
+            a, b = np.ones((m, k), "f4"), np.ones((k, n), "f4")
+            result = self.call("run", self.file, "--in", f"a={self.array('a', a)}", f"b={self.array('b', b)}", "--json")
+            self.assertEqual(result.status, 0, result.errors)
+            chosen, = json.loads(result.output)["variants"]
+            self.assertEqual((chosen["kernel"], chosen["variant"]), ("f.g0", "general"))
+            predicted.append(chosen["predicted_ns"])
+        self.assertGreater(predicted[1], predicted[0])
+        self.assertGreater(predicted[2], 5 * predicted[1])
+        self.assertLess(predicted[2], 100_000_000)
 
     def test_what_a_group_reads_decides_which_rows_stream(self):
         """Elements that are read again are in a cache by then; a search reads them once and compares."""

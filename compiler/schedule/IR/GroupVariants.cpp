@@ -94,7 +94,7 @@ SmallVector<int64_t> tileOf(GroupOp group, VariantAttr variant) {
 tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, StringRef kernel) {
   std::vector<MetadataVariant> out;
   ArrayAttr variants = group.getVariantsAttr();
-  if (!variants || variants.size() < 2) return out;
+  if (!variants) return out;
   const KernelNames names = kernelNames(group);
   auto text = [&](const IndexExpr &expr, std::string &to) -> MaybeError {
     tessera::Expected<IndexExpr> named = replace(expr, names.values, names.names);
@@ -134,7 +134,8 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
           return Error{"", m.name + ": parameter " + p.name.str() + ", " + error->message};
     out.push_back(std::move(m));
   }
-  if (out.size() < 2) out.clear(); // the last one is pinned
+  // Where there is nothing to choose from, the list only predicts the time.
+  if (out.size() < 2 && out.back().cost.empty()) out.clear();
   return out;
 }
 

@@ -21,6 +21,9 @@ struct VariantBody {
 /// The name of the body that GroupProgram emits.
 inline constexpr llvm::StringLiteral kTileBody = "tile";
 
+/// The prefix of the bodies of products.
+inline constexpr llvm::StringLiteral kProductBody = "product.";
+
 /// The body `name` of a group of this kind; nullopt if there is none.
 std::optional<VariantBody> findBody(llvm::StringRef name, GroupKind kind);
 /// The names of the bodies of a kind, for messages: "tile, product.row".

@@ -5,7 +5,7 @@
 
 // Bias, activation and residual are the product's epilogue.
 // CHECK-LABEL: graph.func @epilogue
-// CHECK: schedule.group matmul({{.*}}) attributes {tile = array<i64: 48, 64, 256>}
+// CHECK: schedule.group matmul({{.*}}) attributes {tile = array<i64: 48, 64, 256>, variants = [#schedule.variant<"general", body = "tile", order = extents, cost = "{{.*}}">]}
 // CHECK: graph.matmul
 // CHECK: graph.binary add
 // CHECK: graph.unary gelu

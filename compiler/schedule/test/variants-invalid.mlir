@@ -218,7 +218,7 @@ graph.func @strict(%x: !mn) -> !mn attributes {numerics = "strict"} {
 
 // -----
 
-// expected-error @+1 {{order 'sorted': expected exact, chain, leaves, lanes64, dot, split(N) or tiles(N)}}
+// expected-error @+1 {{order 'sorted': expected exact, chain, leaves, lanes64, dot, extents, split(N) or tiles(N)}}
 #v = #schedule.variant<"a", body = "tile", order = sorted>
 
 // -----

@@ -12,6 +12,8 @@ namespace tessera::tile {
 
 inline constexpr llvm::StringLiteral kProduct = TileDialect::ProductAttrHelper::getNameStr();
 
+inline constexpr llvm::StringLiteral kProductWay = TileDialect::ProductWayAttrHelper::getNameStr();
+
 /// Returns how many of the kernel's first arguments no launch passes.
 inline unsigned unpassedArguments(mlir::Operation *kernel) { return kernel->hasAttr(kProduct) ? 1 : 0; }
 

@@ -32,13 +32,14 @@ def Tile_Dialect : Dialect {
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
     | `tile.product` | kernels | a matrix product that the target computes by a body of its own, the kernel being its epilogue: a dictionary of the operands' arguments `a` and `b`, `c` (that the product is stored to; -1: the kernel stores), `trans_a`, `trans_b`, the program's `block`, whether the grid `has_columns` and `has_rows`, and for each axis of the batch the operands' axes `batch_a`, `batch_b`, `batch_c` (-1: none) (`tile-extract-product`) |
+    | `tile.product_way` | kernels | the way in which a body computes the product, of those that the target has; without it the body chooses (`buildBody` of the target) |
     | `tile.checks` | kernels | what a launch checks: dictionaries with the strings `value`, an expression of dims and integer scalars that must not be negative, and `says` |
     | `tile.variants` | kernels | the bodies among which a launch chooses: dictionaries with the parts of `launch.variants` of the kernel metadata |
   }];
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
     "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
-    "::mlir::UnitAttr":$strided, "::mlir::UnitAttr":$read_blocks);
+    "::mlir::StringAttr":$product_way, "::mlir::UnitAttr":$strided, "::mlir::UnitAttr":$read_blocks);
   let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

@@ -72,6 +72,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     const std::string needs = kernel ? whyNoProduct(kernel) : "a tile.kernel";
     return check(needs.empty(), needs);
   }
+  if (name == kProductWay) return check(isa<StringAttr>(value) && paramsOf(op), "a name on a kernel");
   if (name == kChecks) {
     auto list = dyn_cast<ArrayAttr>(value);
     auto isCheck = [](Attribute entry) {

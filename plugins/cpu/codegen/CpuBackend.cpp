@@ -1,7 +1,10 @@
 // The CPU as a target: a program is a function of vector operations that one thread runs; images are shared
 // objects.
 #include "compiler/codegen/TileProposal.h"
+#include "compiler/schedule/IR/VariantBodies.h"
+#include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/target/Transforms/Passes.h"
+#include "compiler/tile/IR/Product.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -114,7 +117,19 @@ public:
 
   std::vector<codegen::VariantProposal>
   proposeVariants(const codegen::VariantRequest &request) const override {
-    return cpu::proposeVariants(request);
+    return cpu::proposeVariants(request, capabilities_);
+  }
+  /// A product is a tile program until tile-extract-product; its kernel carries the way to cpu-lower-tile.
+  LogicalResult buildBody(schedule::GroupOp group, schedule::VariantAttr variant, StringRef name,
+                          SmallVectorImpl<Attribute> &dims) const override {
+    StringRef way = variant.getBody().getValue();
+    if (!way.consume_front(schedule::kProductBody))
+      return codegen::Target::buildBody(group, variant, name, dims);
+    if (failed(schedule::GroupProgram(group, name).build(dims))) return failure();
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<schedule::KernelOp>(
+        group->getParentOp(), StringAttr::get(group.getContext(), name));
+    kernel->setAttr(tile::kProductWay, StringAttr::get(group.getContext(), way));
+    return success();
   }
 
   void addLoweringPasses(OpPassManager &pm) const override {

@@ -33,6 +33,9 @@ struct LowerTilePass : impl::CpuLowerTileBase<LowerTilePass> {
       FailureOr<func::FuncOp> function = failure();
       if (std::optional<tile::Product> product = tile::Product::of(kernel))
         function = lowerProduct(kernel, *product, metadata);
+      else if (auto way = kernel->getAttrOfType<StringAttr>(tile::kProductWay))
+        kernel.emitOpError() << "asks for the body product." << way.getValue() << ", but no body of "
+                             << targetName << " computes its product";
       else
         function = lowering(kernel).lower(entrySymbol(kernel.getName()));
       if (failed(function)) return signalPassFailure();

@@ -106,6 +106,12 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     set(offsetof(Problem, slot), constant(0));
   }
   set(offsetof(Problem, epilogueScratch), constant(epilogueScratch));
+  int64_t way = 0;
+  if (auto name = kernel_->getAttrOfType<StringAttr>(tile::kProductWay))
+    way = llvm::find(product::kWayNames, name.getValue()) - std::begin(product::kWayNames);
+  if (way == std::size(product::kWayNames))
+    return kernel_.emitOpError("has a product by a way that bodies do not have");
+  set(offsetof(Problem, way), constant(way));
   // n is an operand as it is, t a transposed one.
   const std::string body =
       ("tsr.p." + name + "." + (product.transA ? "t" : "n") + (product.transB ? "t" : "n")).str();

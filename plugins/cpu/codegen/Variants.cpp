@@ -1,6 +1,8 @@
 #include "plugins/cpu/codegen/Variants.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/VariantBodies.h"
+#include "compiler/tile/IR/DTypes.h"
+#include "plugins/cpu/codegen/Costs.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -33,21 +35,40 @@ std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool f
 /// axis.
 std::string orderOf(int64_t reducedExtent) { return "tiles(" + std::to_string(reducedExtent) + ")"; }
 
+/// A product has one variant, whose body chooses by extents; it states how long that takes. Under fixed
+/// reductions its order is another one, which the name of a class would have to say.
+std::vector<VariantProposal> proposeProduct(const VariantRequest &request,
+                                            const codegen::Capabilities &capabilities) {
+  auto product = *schedule::GroupOp(request.group).getBody().front().getOps<graph::MatmulOp>().begin();
+  const std::optional<DType> operand = dtypeOfMemory(product.getA().getType().getElementType());
+  if (!operand || !llvm::is_contained(capabilities.products, *operand) || request.permits.fixedReductions)
+    return {};
+  const bool isExact = !isFloat(*operand);
+  return {{.name = "general",
+           .when = "",
+           .body = schedule::kTileBody.str(),
+           .order = isExact ? "exact" : "extents",
+           .cost = costOfProduct(request, *operand, capabilities.pairsOfBf16),
+           .params = {}}};
+}
+
 } // namespace
 
-std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
+std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
+                                             const codegen::Capabilities &capabilities) {
   schedule::GroupOp group = request.group;
+  if (group.getKind() == GroupKind::Matmul) return proposeProduct(request, capabilities);
   if (request.extent("columns")) return {}; // a known extent has chosen the tile of the group
   if (request.extent("rows") == 1 && request.extent("B") == 1) return {}; // one row
   const GroupKind kind = group.getKind();
   const size_t reduced = request.reducesOuterAxis ? 0 : 1;
   std::vector<VariantProposal> variants;
-  auto propose = [&](const char *name, std::string when, int64_t rows, int64_t columns) {
+  auto propose = [&](const char *name, RowBody body, std::string when, int64_t rows, int64_t columns) {
     variants.push_back({.name = name,
                         .when = std::move(when),
                         .body = schedule::kTileBody.str(),
                         .order = orderOf(reduced == 0 ? rows : columns),
-                        .cost = "",
+                        .cost = costOfRows(request, body, rows),
                         .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}});
   };
   int64_t operations = 0;
@@ -56,7 +77,8 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
   const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis, request.finds);
   if (tile && operations <= kMostOperations &&
       !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
-    propose("short", "columns <= " + std::to_string(tile->longest), tile->rows, tile->columns);
+    propose("short", RowBody::Short, "columns <= " + std::to_string(tile->longest), tile->rows,
+            tile->columns);
   if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
     const StreamedRows rows = StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain);
     const std::string count = request.extent("B") == 1 ? "rows * columns" : "B * rows * columns";
@@ -66,14 +88,14 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request) {
     when += llvm::formatv(" >= {}", rows.least).str();
     if (rows.most != INT64_MAX) when += llvm::formatv(" and columns <= {}", rows.most).str();
     if (rows.elements > 0) when += llvm::formatv(" and {} >= {}", count, rows.elements).str();
-    propose("streamed", std::move(when), 1, group.getTile()[1]);
+    propose("streamed", RowBody::Streamed, std::move(when), 1, group.getTile()[1]);
   }
   if (variants.empty()) return {};
   variants.push_back({.name = "general",
                       .when = "",
                       .body = schedule::kTileBody.str(),
                       .order = orderOf(group.getTile()[reduced]),
-                      .cost = "",
+                      .cost = costOfRows(request, RowBody::General, group.getTile()[0]),
                       .params = {}});
   return variants;
 }

@@ -31,6 +31,7 @@ struct StreamedRows {
 
 /// Proposes the variants of a group (Target::proposeVariants). A variant is code that is compiled and
 /// shipped, so that there is one only where it is at least twice as fast: docs/decisions/0036.
-std::vector<codegen::VariantProposal> proposeVariants(const codegen::VariantRequest &);
+std::vector<codegen::VariantProposal> proposeVariants(const codegen::VariantRequest &,
+                                                      const codegen::Capabilities &);
 
 } // namespace tessera::cpu

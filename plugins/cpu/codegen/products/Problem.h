@@ -8,6 +8,12 @@ namespace tessera::cpu::product {
 /// Batch axes of a product; more are refused when the kernel is compiled.
 inline constexpr int64_t kMostBatchAxes = 6;
 
+/// The ways in which a body computes a product. ByExtents: the body chooses. Schedule IR may name another one
+/// (compiler/schedule/IR/VariantBodies.cpp); where that cannot compute a product, the body chooses, too.
+enum class Way : int64_t { ByExtents, Dot, Row, Columns, TwoByTwo, Shared, Flat, Small, Skinny, Panels };
+inline constexpr const char *kWayNames[] = {"",       "dot",  "row",   "columns", "two_by_two",
+                                            "shared", "flat", "small", "skinny",  "panels"};
+
 /// Runs the epilogue of programs [begin, end), like a kernel (CpuKernelFn).
 using Epilogue = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
 
@@ -29,6 +35,7 @@ struct Problem {
   uint64_t *values;
   int64_t slot;
   int64_t epilogueScratch; // bytes, a multiple of 64
+  Way way;
 };
 
 /// Computes the blocks [begin, end) of the grid: linear number (batch * blocks of columns + column block) *

@@ -26,25 +26,62 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   Context<T> x(*p, scratch);
   auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
   using Dots = Dot<T, TESSERA_B>;
-  if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
-  if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A>(x));
-  if (TESSERA_A == t && Columns<T, TESSERA_B>::takes(*p)) return runWith(Columns<T, TESSERA_B>(x));
+  using FewColumns = Columns<T, TESSERA_B>;
+  using Block = Small<T, TESSERA_A>;
+  using FewRows = Skinny<T, TESSERA_A>;
 #ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B>;
-  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
-    if (Least::takes(*p)) return Least::run(*p, begin, end);
   using Shared = SharedVectors<T, TESSERA_A>;
-  if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
   using Tiny = Flat<T, TESSERA_A, TESSERA_B>;
-  if (Tiny::takes(*p, end - begin)) return Tiny(x).run(begin, end);
 #endif
-  if (TESSERA_B == n && Small<T, TESSERA_A>::takes(*p))
-    return Small<T, TESSERA_A>(x, kKernels).run(begin, end);
-  const bool isSkinny = TESSERA_B == n && Skinny<T, TESSERA_A>::takes(*p);
-  Skinny<T, TESSERA_A> skinny(x);
+  auto canCompute = [&] {
+    switch (p->way) {
+    case Way::ByExtents:
+      return false;
+    case Way::Dot:
+      return TESSERA_A == n && Dots::canCompute(*p);
+    case Way::Row:
+      return TESSERA_B == n && p->rows == 1;
+    case Way::Columns:
+      return TESSERA_A == t && FewColumns::takes(*p);
+#ifdef __AVX512F__
+    case Way::TwoByTwo:
+      return (TESSERA_A == t || TESSERA_B == n) && Least::takes(*p);
+    case Way::Shared:
+      return TESSERA_B == n && Shared::takes(*p);
+    case Way::Flat:
+      return Tiny::canCompute(*p);
+#else
+    case Way::TwoByTwo:
+    case Way::Shared:
+    case Way::Flat:
+      return false;
+#endif
+    case Way::Small:
+      return TESSERA_B == n && Block::canCompute(*p);
+    case Way::Skinny:
+      return TESSERA_B == n && FewRows::canCompute(*p);
+    case Way::Panels:
+      return true;
+    }
+    return false;
+  };
+  const WayChoice way(*p, p->way != Way::ByExtents && canCompute());
+  if (TESSERA_A == n && way.takes(Way::Dot, Dots::takes(*p))) return runWith(Dots(x));
+  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1)) return runWith(Row<T, TESSERA_A>(x));
+  if (TESSERA_A == t && way.takes(Way::Columns, FewColumns::takes(*p))) return runWith(FewColumns(x));
+#ifdef __AVX512F__
+  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
+    if (way.takes(Way::TwoByTwo, Least::takes(*p))) return Least::run(*p, begin, end);
+  if (TESSERA_B == n && way.takes(Way::Shared, Shared::takes(*p))) return Shared(x).run(begin, end);
+  if (way.takes(Way::Flat, Tiny::takes(*p, end - begin))) return Tiny(x).run(begin, end);
+#endif
+  if (TESSERA_B == n && way.takes(Way::Small, Block::takes(*p))) return Block(x, kKernels).run(begin, end);
+  const bool isSkinny = TESSERA_B == n && way.takes(Way::Skinny, FewRows::takes(*p));
+  FewRows skinny(x);
   Panels<T, TESSERA_A, TESSERA_B> panels(x, kKernels);
   x.forRuns(begin, end, [&](const Run &run) {
-    isSkinny &&Skinny<T, TESSERA_A>::takes(*p, run) ? skinny.run(run) : panels.run(run);
+    isSkinny && (way.isForced() || FewRows::takes(*p, run)) ? skinny.run(run) : panels.run(run);
   });
 }
 

@@ -12,6 +12,17 @@ struct Run {
   int64_t batch, columnBlock, rowBlock, rowBlocks, columnBlocks;
 };
 
+/// Which way a body takes: that of the problem if it can compute it, else the first one that is suitable.
+class WayChoice {
+public:
+  WayChoice(const Problem &p, bool canCompute) : forced_(canCompute ? p.way : Way::ByExtents) {}
+  bool isForced() const { return forced_ != Way::ByExtents; }
+  bool takes(Way way, bool isSuitable) const { return isForced() ? forced_ == way : isSuitable; }
+
+private:
+  Way forced_;
+};
+
 /// A micro-kernel (generator/MicroKernels.h has the contract).
 template <class T>
 using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T *b, int64_t strideB, T *c,

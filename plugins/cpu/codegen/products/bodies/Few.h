@@ -179,8 +179,10 @@ public:
   static bool takes(const Problem &p) {
     if (p.depth < Terms::kLeastDepth) return false;
     if (TransposedB) return Terms::isFew(p.rows, p.depth) || Terms::isFew(p.columns, p.depth);
-    return isLine(p) || copies(p);
+    return isLine(p) || (copies(p) && isWorthCopying(p));
   }
+  /// Can it be?
+  static bool canCompute(const Problem &p) { return takes(p) || (!TransposedB && copies(p)); }
 
   explicit Dot(Context<T, In> &x)
       : x_(x), copies_(!TransposedB && copies(x.p)), strideOfColumns_(copies_            ? x.p.depth
@@ -213,8 +215,10 @@ private:
   /// Is B one column without gaps?
   static bool isLine(const Problem &p) { return p.columns == 1 && p.strideB == 1; }
   static bool copies(const Problem &p) {
-    return !isLine(p) && p.columns <= kMostCopied && p.rows >= kRowsWorthCopying &&
-           p.depth >= kDepthWorthCopying && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
+    return !isLine(p) && p.columns <= kMostCopied && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
+  }
+  static bool isWorthCopying(const Problem &p) {
+    return p.rows >= kRowsWorthCopying && p.depth >= kDepthWorthCopying;
   }
 
   struct Side {

@@ -29,26 +29,54 @@ extern "C" void few(void *context, int64_t begin, int64_t end, void *call, void 
   Product &x = *static_cast<Product *>(context);
   const Problem *p = &x.p;
   auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
-  const bool isDone = [&]<class K>() {
-    if constexpr (requires { typename K::Dots; }) {
-      using Own = Dot<T, TESSERA_B, typename K::In, typename K::Dots>;
-      if (TESSERA_A == n && Own::takes(*p)) return runWith(Own(x)), true;
-    }
-    return false;
-  }.template operator()<Kind>();
-  if (isDone) return;
   using Dots = Dot<T, TESSERA_B, Kind::In, InLanes<T, Kind::Widen>>;
-  if (TESSERA_A == n && Dots::takes(*p)) return runWith(Dots(x));
+  using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
 #ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B, Kind::In, Kind::Widen>;
-  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
-    if (Least::takes(*p)) return Least::run(*p, begin, end);
   using Shared = SharedVectors<T, TESSERA_A, Kind::In, Kind::Widen>;
-  if (TESSERA_B == n && Shared::takes(*p)) return Shared(x).run(begin, end);
 #endif
-  if (TESSERA_B == n && p->rows == 1) return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
-  using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
-  if (TESSERA_B == n && p->rows <= kMostFewRows && FewRows::takes(*p)) return runWith(FewRows(x));
+  /// Dots of words, if this kind of elements has them.
+  const bool hasOwn = [&]<class K>() {
+    if constexpr (requires { typename K::Dots; })
+      return TESSERA_A == n && Dot<T, TESSERA_B, typename K::In, typename K::Dots>::takes(*p);
+    return false;
+  }.template operator()<Kind>();
+  auto canCompute = [&] {
+    switch (p->way) {
+    case Way::Dot:
+      return hasOwn || (TESSERA_A == n && Dots::canCompute(*p));
+#ifdef __AVX512F__
+    case Way::TwoByTwo:
+      return (TESSERA_A == t || TESSERA_B == n) && Least::takes(*p);
+    case Way::Shared:
+      return TESSERA_B == n && Shared::takes(*p);
+#endif
+    case Way::Row:
+      return TESSERA_B == n && p->rows == 1;
+    case Way::Skinny:
+      return TESSERA_B == n && FewRows::canCompute(*p);
+    case Way::Panels:
+      return true;
+    default:
+      return false;
+    }
+  };
+  const WayChoice way(*p, p->way != Way::ByExtents && canCompute());
+  auto runOwn = [&]<class K>() {
+    if constexpr (requires { typename K::Dots; })
+      runWith(Dot<T, TESSERA_B, typename K::In, typename K::Dots>(x));
+  };
+  if (hasOwn && way.takes(Way::Dot, true)) return runOwn.template operator()<Kind>();
+  if (TESSERA_A == n && way.takes(Way::Dot, Dots::takes(*p))) return runWith(Dots(x));
+#ifdef __AVX512F__
+  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
+    if (way.takes(Way::TwoByTwo, Least::takes(*p))) return Least::run(*p, begin, end);
+  if (TESSERA_B == n && way.takes(Way::Shared, Shared::takes(*p))) return Shared(x).run(begin, end);
+#endif
+  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1))
+    return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
+  if (TESSERA_B == n && way.takes(Way::Skinny, p->rows <= kMostFewRows && FewRows::takes(*p)))
+    return runWith(FewRows(x));
   x.splitIntoRuns(begin, end, reinterpret_cast<Product::Call>(call), each);
 }
 

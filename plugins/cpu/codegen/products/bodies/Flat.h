@@ -18,14 +18,15 @@ template <class T, bool TransposedA, bool TransposedB> class Flat {
 
 public:
   static bool takes(const Problem &p, int64_t programs) {
+    return canCompute(p) && programs * least(p.rows, p.blockRows) >= kUnitsWorthTable * rowsOfGroup(p);
+  }
+  static bool canCompute(const Problem &p) {
     if (!p.c || p.depth == 0 || p.columns > p.blockColumns || p.depth * p.columns > kMost) return false;
     if (p.strideA != (TransposedA ? p.rows : p.depth) || p.strideB != (TransposedB ? p.depth : p.columns) ||
         p.strideC != p.columns)
       return false;
-    const int64_t group = rowsOfGroup(p), ofProgram = least(p.rows, p.blockRows);
-    if (TransposedA ? group < p.rows || p.rows > p.blockRows : group < least(p.rows, kRowsOfGroup))
-      return false;
-    return programs * ofProgram >= kUnitsWorthTable * group;
+    const int64_t group = rowsOfGroup(p);
+    return TransposedA ? group >= p.rows && p.rows <= p.blockRows : group >= least(p.rows, kRowsOfGroup);
   }
 
   explicit Flat(Context<T> &x) : x_(x), p_(x.p), group_(rowsOfGroup(x.p)), table_(x.panel) {

@@ -19,9 +19,11 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
 
 public:
   static bool takes(const Problem &p) {
+    return canCompute(p) && p.columns * p.depth * int64_t(sizeof(In)) > kFarBytes;
+  }
+  static bool canCompute(const Problem &p) {
     return p.rows <= kMostRows && p.rows <= p.blockRows && p.depth > 0 &&
-           p.rows * p.blockColumns * int64_t(sizeof(T)) <= kSumBytes &&
-           p.columns * p.depth * int64_t(sizeof(In)) > kFarBytes;
+           p.rows * p.blockColumns * int64_t(sizeof(T)) <= kSumBytes;
   }
 
   /// Are the rows of B that a run reads long enough? More than 16 rows use them so often that blocks in

@@ -16,8 +16,10 @@ template <class T, bool TransposedA> class Small {
 
 public:
   static bool takes(const Problem &p) {
-    return p.rows <= p.blockRows && p.columns <= p.blockColumns && p.columns <= kWidth &&
-           p.columns * p.depth * int64_t(sizeof(T)) <= kNearBytes;
+    return canCompute(p) && p.columns * p.depth * int64_t(sizeof(T)) <= kNearBytes;
+  }
+  static bool canCompute(const Problem &p) {
+    return p.rows <= p.blockRows && p.columns <= p.blockColumns && p.columns <= kWidth;
   }
 
   Small(Context<T> &x, const MicroKernels<T> &kernels) : x_(x), p_(x.p) {

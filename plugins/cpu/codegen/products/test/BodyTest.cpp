@@ -244,8 +244,23 @@ void checkBound(const std::vector<float> &a, const std::vector<float> &b, const 
     }
 }
 
+/// The order of a product by `way`, which its name in Schedule IR declares. Any: the way may not be able to
+/// compute it, so that extents choose, or it is one of several.
+enum class Order { Chain, Dot, Any };
+Order orderOf(Way way, const Case &x, bool transA, bool transB, bool isFloat, int64_t lanes) {
+  const bool isFew = transB && (x.rows <= 4 || x.columns <= 4); // of every dtype
+  const bool isNarrow = !transB && isFloat && x.columns <= lanes / 2;
+  if (way == Way::Panels) return Order::Chain;
+  if (way == Way::Dot && !transA && (isFew || isNarrow)) return Order::Dot;
+  if (way == Way::Row && !transB && x.rows == 1) return Order::Chain;
+  if (way == Way::Skinny && !transB && x.rows <= 12 && x.rows <= x.blockRows && x.depth > 0)
+    return Order::Chain;
+  return Order::Any;
+}
+
 template <class Kind>
-void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd) {
+void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd,
+           Way way = Way::ByExtents) {
   using In = typename Kind::In;
   using T = typename Kind::T;
   const int64_t strideA = (transA ? x.rows : x.depth) + x.extraA,
@@ -276,6 +291,7 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   p.rows = x.rows, p.columns = x.columns, p.depth = x.depth;
   p.strideA = strideA, p.strideB = strideB, p.strideC = strideC;
   p.blockRows = x.blockRows, p.blockColumns = x.blockColumns;
+  p.way = way;
   // The same batch along two axes where it has a divisor.
   const int64_t inner = x.batch % 4 == 0 ? 4 : x.batch % 3 == 0 ? 3 : 1;
   const int64_t eachC = x.rows * strideC;
@@ -304,18 +320,24 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   // Few columns of a B that is not transposed are copied.
   const bool copiesB =
       !std::is_integral_v<T> && x.columns <= lanes / 2 && x.rows >= 64 && x.depth >= 4 * lanes;
-  const bool isDot =
+  const bool isDotByExtents =
       !transA && (transB ? x.rows <= 8 || x.columns <= 8 : (x.columns == 1 && strideB == 1) || copiesB);
+  const Order order = orderOf(way, x, transA, transB, !std::is_integral_v<T>, lanes);
+  const bool isDot = order == Order::Any ? isDotByExtents : order == Order::Dot;
+  const bool mayBeEither = way != Way::ByExtents && order == Order::Any && isDotByExtents;
   // Of those that do not fill tiles, the ones that are read where they are have the order of other bodies.
-  const bool isTiled = std::is_same_v<Kind, Bf16Tiles> && fillsTiles(x.rows, x.columns, x.depth, 2);
+  const bool isTiled =
+      std::is_same_v<Kind, Bf16Tiles> &&
+      (way == Way::ByExtents ? fillsTiles(x.rows, x.columns, x.depth, 2) : way == Way::Panels);
   const bool mayBeTiled = std::is_same_v<Kind, Bf16Tiles> && !isTiled;
   // The operands are the same in all checks of a case.
   using Results = std::vector<std::vector<T>>;
-  static std::map<std::array<int64_t, 9>, std::array<Results, 2>> known;
-  auto &[right, inTiles] = known[{x.rows, x.columns, x.depth, x.extraA, x.extraB, x.batch, transA, transB,
-                                  isTiled ? -1
-                                  : isDot ? lanes
-                                          : 0}];
+  static std::map<std::array<int64_t, 9>, std::array<Results, 3>> known;
+  auto &[right, inTiles, chains] =
+      known[{x.rows, x.columns, x.depth, x.extraA, x.extraB, x.batch, transA, transB,
+             isTiled ? -1
+             : isDot ? lanes
+                     : 0}];
   for (auto q = static_cast<int64_t>(right.size()); q < x.batch; ++q) {
     std::vector<T> ofA, ofB; // as [M, K] and [K, N], without gaps
     for (int64_t r = 0; r < x.rows; ++r)
@@ -333,6 +355,7 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
       }
     }
     right.push_back(referenceOf(ofA, ofB, x.rows, x.columns, x.depth, isDot, lanes));
+    chains.push_back(referenceOf(ofA, ofB, x.rows, x.columns, x.depth, false, lanes));
   }
   for (int64_t q = 0; q < x.batch; ++q) {
     const T *results = c + q * x.rows * strideC;
@@ -346,11 +369,13 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     };
     const std::vector<T> &expected = right[static_cast<size_t>(q)];
     const int64_t i = difference(expected);
-    if (i < 0 || (mayBeTiled && difference(inTiles[static_cast<size_t>(q)]) < 0)) continue;
+    if (i < 0 || (mayBeEither && difference(chains[static_cast<size_t>(q)]) < 0) ||
+        (mayBeTiled && difference(inTiles[static_cast<size_t>(q)]) < 0))
+      continue;
     FAIL() << x.rows << "x" << x.columns << "x" << x.depth << " batch " << x.batch << (transA ? " At" : "")
-           << (transB ? " Bt" : "") << (hasEpilogue ? " epilogue" : "") << " at " << q << ", "
-           << i / x.columns << ", " << i % x.columns << ": "
-           << results[i / x.columns * strideC + i % x.columns] << " instead of "
+           << (transB ? " Bt" : "") << " " << kWayNames[static_cast<size_t>(way)]
+           << (hasEpilogue ? " epilogue" : "") << " at " << q << ", " << i / x.columns << ", "
+           << i % x.columns << ": " << results[i / x.columns * strideC + i % x.columns] << " instead of "
            << expected[static_cast<size_t>(i)];
   }
   // Padding between rows is not written.
@@ -360,7 +385,9 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
         FAIL() << "padding is written at " << r << ", " << j;
 }
 
-template <class Kind> void checkAll(const char *dtype, const std::vector<Case> &cases) {
+/// `isForced`: by each way in turn, else by the one that the body chooses.
+template <class Kind>
+void checkAll(const char *dtype, const std::vector<Case> &cases, bool isForced = false) {
   for (const std::string &entry : levels) {
     const std::string level = entry.substr(0, 2);
     if (level == "v3" && std::strchr(dtype, '.')) continue;
@@ -376,12 +403,19 @@ template <class Kind> void checkAll(const char *dtype, const std::vector<Case> &
             std::string("tsr.p.") + dtype + "." + (transA ? "t" : "n") + (transB ? "t" : "n");
         auto body = reinterpret_cast<Body>(dlsym(library, name.c_str()));
         ASSERT_TRUE(body) << name;
-        for (const Case &x : cases)
+        const int64_t lanes = (level == "v4" ? 64 : 32) / int64_t(sizeof(typename Kind::T));
+        for (size_t i = 0; i < cases.size() && isForced; ++i)
+          for (size_t way = 1; way < std::size(kWayNames); ++way) {
+            SCOPED_TRACE(level + " " + name);
+            check<Kind>(body, lanes, cases[i], transA, transB, (i / 2 + way) % 2, (i + way) % 2,
+                        static_cast<Way>(way));
+            if (testing::Test::HasFatalFailure()) return;
+          }
+        for (const Case &x : isForced ? std::vector<Case>() : cases)
           for (bool hasEpilogue : {false, true})
             for (bool atEnd : {false, true}) {
               SCOPED_TRACE(level + " " + name);
-              check<Kind>(body, (level == "v4" ? 64 : 32) / int64_t(sizeof(typename Kind::T)), x, transA,
-                          transB, hasEpilogue, atEnd);
+              check<Kind>(body, lanes, x, transA, transB, hasEpilogue, atEnd);
               if (testing::Test::HasFatalFailure()) return;
             }
       }
@@ -630,6 +664,13 @@ TEST(Body, Bf16) { checkAll<Bf16>("bf16", narrow()); }
 TEST(Body, Bf16Dots) { checkAll<Bf16>("bf16.dot", narrow()); }
 TEST(Body, I8) { checkAll<I8>("i8", narrow()); }
 TEST(Body, I8Quads) { checkAll<I8>("i8.dot", narrow()); }
+TEST(Body, F32ByEachWay) { checkAll<F32>("f32", edges(), true); }
+TEST(Body, F64ByEachWay) { checkAll<F64>("f64", edges(), true); }
+TEST(Body, F16ByEachWay) { checkAll<F16>("f16", edges(), true); }
+TEST(Body, Bf16ByEachWay) { checkAll<Bf16>("bf16", edges(), true); }
+TEST(Body, Bf16DotsByEachWay) { checkAll<Bf16>("bf16.dot", edges(), true); }
+TEST(Body, I8ByEachWay) { checkAll<I8>("i8", edges(), true); }
+TEST(Body, I8QuadsByEachWay) { checkAll<I8>("i8.dot", edges(), true); }
 /// Products in tiles, one row, column and step of k around a tile, a block of tiles and a panel.
 std::vector<Case> tiled() {
   std::vector<Case> cases = narrow();
@@ -652,6 +693,12 @@ TEST(Body, I8Tiles) {
 }
 TEST(Body, U8Tiles) {
   checkTiles("u8.amx", [](const char *body) { checkAll<U8>(body, tiled()); });
+}
+TEST(Body, I8TilesByEachWay) {
+  checkTiles("i8.amx", [](const char *body) { checkAll<I8>(body, edges(), true); });
+}
+TEST(Body, Bf16TilesByEachWay) {
+  checkTiles("bf16.amx", [](const char *body) { checkAll<Bf16Tiles>(body, edges(), true); });
 }
 TEST(Body, Bf16Tiles) {
   checkTiles("bf16.amx", [](const char *body) { checkAll<Bf16Tiles>(body, tiled()); });
