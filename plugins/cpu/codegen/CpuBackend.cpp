@@ -3,6 +3,7 @@
 #include "compiler/codegen/TileProposal.h"
 #include "compiler/schedule/IR/VariantBodies.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "compiler/tile/IR/Product.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -191,7 +192,7 @@ public:
     for (codegen::CodeUnit &unit : units) {
       llvm::move(unit.objects, std::back_inserter(objects));
       for (BundleEntry &entry : unit.entries) {
-        usesTiles |= StringRef(entry.metadata).contains("instruction: tdp");
+        usesTiles = usesTiles || (!capabilities_.tileProducts.empty() && multipliesTiles(entry));
         if (entry.kind == EntryKind::Kernel) symbols.push_back(entry.name);
         image.entries.push_back(std::move(entry));
       }
@@ -206,6 +207,15 @@ public:
   }
 
 private:
+  /// Does a kernel multiply in tile registers?
+  static bool multipliesTiles(const BundleEntry &entry) {
+    KernelMetadata metadata;
+    std::string why;
+    return KernelMetadata::fromYaml(entry.metadata, metadata, why) &&
+           llvm::any_of(metadata.products,
+                        [](const MetadataProduct &product) { return product.usesTileRegisters(); });
+  }
+
   std::string name_;
   CpuTarget cpu_;
   codegen::Capabilities capabilities_;
