@@ -72,19 +72,19 @@ struct At {
 };
 } // namespace
 
-#define BLOCK_READ(name, unit, T, count, position)                                                           \
+#define BLOCK_READ(name, unit, T, count, down, across)                                                       \
   void read_##name(uint64_t address, uint32_t width, uint32_t height, uint32_t pitch, int32_t x, int32_t y,  \
                    void *to) {                                                                               \
     readBlock<T>(unit, address, width, height, pitch, x, y, to, count,                                       \
-                 [](int i, int lane) { return At position; });                                               \
+                 [](int i, int lane) { return At{down, across}; });                                          \
   }
 
 extern "C" {
-BLOCK_READ(u16_m8k16v1, 2, uint16_t, 8, (i, lane))
-BLOCK_READ(u8_m8k32v1, 1, uint16_t, 8, (i, lane))
-BLOCK_READ(transform_u16_k16, 2, uint16_t, 16, (i, lane))
-BLOCK_READ(transform_u8_k32, 1, uint8_t, 32, (i, lane))
-BLOCK_READ(transpose_u32_k8, 4, uint32_t, 8, (lane, i))
+BLOCK_READ(u16_m8k16v1, 2, uint16_t, 8, i, lane)
+BLOCK_READ(u8_m8k32v1, 1, uint16_t, 8, i, lane)
+BLOCK_READ(transform_u16_k16, 2, uint16_t, 16, i, lane)
+BLOCK_READ(transform_u8_k32, 1, uint8_t, 32, i, lane)
+BLOCK_READ(transpose_u32_k8, 4, uint32_t, 8, lane, i)
 void multiply_bf16(const __bf16 *a, const __bf16 *b, float *c) { multiply(a, b, c); }
 void multiply_f16(const _Float16 *a, const _Float16 *b, float *c) { multiply(a, b, c); }
 void multiply_i8(const int8_t *a, const int8_t *b, int32_t *c) { multiply(a, b, c); }
