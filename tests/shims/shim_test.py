@@ -22,7 +22,6 @@ from support.host import Tsr  # noqa: E402
 
 SAMPLES = ("saxpy", "softmax", "gemm")
 READ_BACK = ("saxpy", "softmax", "gemm", "flash_attention", "layer_norm", "histogram")
-BLOCKS = {"M": 100, "N": 88, "K": 72}  # whose rows the device reads as blocks
 # Backend -> the shim's devices, the first is its default.
 ARCHITECTURES = {"ptx": ("sm_80", "sm_90a"), "rocm": ("gfx90a", "gfx1100"), "levelzero": ("pvc",)}
 NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected", "rocm": "hipInit: no ROCm-capable device is detected",
@@ -115,9 +114,9 @@ class Shims(unittest.TestCase):
         if not shutil.which(read_back.TRANSLATOR):
             self.skipTest(f"{read_back.TRANSLATOR} is not installed")
         arch = ARCHITECTURES["levelzero"][0]
-        for name, size in (*((name, None) for name in READ_BACK), ("gemm", BLOCKS)):
+        for name in READ_BACK:
             sample = samples.Sample(samples.ROOT / "samples" / name)
-            size = size or max(sample.check.SMALL, key=lambda size: math.prod(size.values()))  # several tiles, with ragged ends
+            size = max(sample.check.SMALL, key=lambda size: math.prod(size.values()))  # several tiles, with ragged ends
             with self.subTest(sample=name, **size):
                 case = samples.Case(sample, size)
                 words = ["--kernel", sample.check.KERNEL] if hasattr(sample.check, "KERNEL") else []
