@@ -10,6 +10,9 @@ template <class Kind, int64_t Step> struct WordPacking {
   using T = typename Kind::T;
   using In = typename Kind::In;
 
+  /// Rows that are fetched ahead.
+  static constexpr int64_t kFetchedAhead = 64;
+
   /// The words of so many elements along k, with those that fill up the last step.
   static constexpr int64_t wordsOf(int64_t steps) { return roundUp(ceilDiv(steps, Kind::kGroup), Step); }
 
@@ -18,12 +21,21 @@ template <class Kind, int64_t Step> struct WordPacking {
     return loadFirst<typename Kind::Line>(from + w * Kind::kGroup, depth - w * Kind::kGroup);
   }
 
-  /// Packs `depth` rows of `columns` elements in rows of `width` words, in whole vectors.
-  template <class Packer>
+  /// Packs `depth` rows of `columns` elements in rows of `width` words, in whole vectors. With `HasStart`,
+  /// stores what the sums of each column begin with; there are at most as many columns as are woven at once.
+  /// `fetched`: how many rows there are that may be fetched ahead into the second-level cache. Rows that are
+  /// pages apart are no stream that the processor would notice.
+  template <bool HasStart = false, class Packer>
   static void packRows(Packer &packer, const In *from, int64_t stride, int64_t depth, int64_t columns, T *to,
-                       int64_t width) {
+                       int64_t width, [[maybe_unused]] T *start = nullptr, int64_t fetched = 0) {
     using Line = typename Kind::Line;
     constexpr int64_t woven = Packer::kVectors * kLanes<T>;
+    Vector<T> sums[Packer::kVectors] = {};
+    auto add = [&](const Vector<T> *words) {
+      if constexpr (HasStart)
+        for (int v = 0; v < Packer::kVectors; ++v)
+          sums[v] = Kind::addColumns(sums[v], words[v]);
+    };
     const int64_t end = wordsOf(depth) * Kind::kGroup;
     for (int64_t k = 0; k < end; k += Kind::kGroup, from += Kind::kGroup * stride, to += width) {
       const int64_t count = least(Kind::kGroup, depth - k); // may be negative
@@ -34,7 +46,12 @@ template <class Kind, int64_t Step> struct WordPacking {
           Line rows[Kind::kGroup];
           for (int i = 0; i < Kind::kGroup; ++i)
             rows[i] = loadAs<Line>(from + i * stride + j);
+          if (k + Kind::kGroup + kFetchedAhead <= fetched)
+            for (int i = 0; i < Kind::kGroup; ++i)
+              __builtin_prefetch(from + (i + kFetchedAhead) * stride + j, /*write=*/0,
+                                 /*second-level cache*/ 2);
           packer.weave(rows, words);
+          add(words);
           for (int v = 0; v < Packer::kVectors; ++v)
             store(to + j + v * kLanes<T>, words[v]);
         }
@@ -43,39 +60,39 @@ template <class Kind, int64_t Step> struct WordPacking {
         for (int i = 0; i < Kind::kGroup; ++i)
           if (i < count) rows[i] = loadFirst<Line>(from + i * stride + j, columns - j);
         packer.weave(rows, words);
+        add(words);
         for (int v = 0; v < Packer::kVectors; ++v)
           if (j + v * kLanes<T> < columns) store(to + j + v * kLanes<T>, words[v]);
       }
     }
+    if constexpr (HasStart)
+      for (int v = 0; v < Packer::kVectors && v * kLanes<T> < columns; ++v)
+        store(start + v * kLanes<T>, -128 * sums[v]);
   }
 
-  /// Packs `columns` rows of `depth` elements, each a column of words.
-  template <class Packer>
+  /// Packs `columns` rows of `depth` elements, each a column of words. With `HasStart`, stores what the sums
+  /// of each column begin with.
+  template <bool HasStart = false, class Packer>
   static void packTransposed(Packer &packer, const In *from, int64_t stride, int64_t columns, int64_t depth,
-                             T *to, int64_t width) {
+                             T *to, int64_t width, [[maybe_unused]] T *start = nullptr) {
     constexpr int lanes = kLanes<T>;
-    const int64_t words = wordsOf(depth), whole = depth / (lanes * Kind::kGroup) * lanes;
+    const int64_t words = wordsOf(depth);
     for (int64_t j = 0; j < columns; j += lanes) {
       const int64_t count = least(lanes, columns - j);
-      int64_t w = 0;
-      for (; count == lanes && w < whole; w += lanes) {
+      [[maybe_unused]] Vector<T> sums = {};
+      for (int64_t w = 0; w < words; w += lanes) {
         Vector<T> block[lanes];
 #pragma clang loop unroll(full)
-        for (int i = 0; i < lanes; ++i)
-          block[i] = packer.along(loadAs<typename Kind::Line>(from + (j + i) * stride + w * Kind::kGroup));
-        transposeBlock<T>(block);
-#pragma clang loop unroll(full)
-        for (int i = 0; i < lanes; ++i)
-          store(to + (w + i) * width + j, block[i]);
-      }
-      for (; w < words; w += lanes) {
-        Vector<T> block[lanes];
         for (int i = 0; i < lanes; ++i)
           block[i] = packer.along(line(from + (j + least(i, count - 1)) * stride, w, depth));
         transposeBlock<T>(block);
-        for (int i = 0; i < lanes; ++i)
+#pragma clang loop unroll(full)
+        for (int i = 0; i < lanes; ++i) {
           if (w + i < words) store(to + (w + i) * width + j, block[i]);
+          if constexpr (HasStart) sums = Kind::addColumns(sums, block[i]); // words past the end are 0
+        }
       }
+      if constexpr (HasStart) store(start + j, -128 * sums);
     }
   }
 
@@ -99,6 +116,7 @@ template <class Kind, int64_t Step> struct WordPacking {
         }
         for (int v = 0; v < vectors && r + v * lanes < rows; ++v) {
           transposeBlock<T>(block[v]);
+#pragma clang loop unroll(full)
           for (int i = 0; i < lanes; ++i)
             store(to + (r + v * lanes + i) * words + w, block[v][i]);
         }

@@ -36,9 +36,10 @@ inline void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, I...
   b = __builtin_shufflevector(x, y, (I & Step ? lanes + I : I + Step)...);
 }
 /// Exchanges the blocks of `Step` x `Step` elements that are off the diagonal, then those inside them
-/// (Eklundh's transposition).
+/// (Eklundh's transposition). Loops over the vectors of a block have to be unrolled, here and where they are
+/// loaded and stored: otherwise the block is in memory, not in registers.
 template <class T, int Step> inline void exchangeBlocks(Vector<T> *rows) {
-#pragma clang loop unroll(full) // so that the rows are registers
+#pragma clang loop unroll(full)
   for (int i = 0; i < kLanes<T>; ++i)
     if (!(i & Step)) exchange<T, Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, kLanes<T>>());
 }
@@ -73,9 +74,11 @@ inline void copyTransposed(const T *from, int64_t stride, int64_t rows, int64_t 
     int64_t k = 0;
     for (; k + lanes <= columns; k += lanes) {
       Vector<T> block[lanes];
+#pragma clang loop unroll(full)
       for (int i = 0; i < lanes; ++i)
         block[i] = load(from + (r + i) * stride + k);
       transposeBlock<T>(block);
+#pragma clang loop unroll(full)
       for (int i = 0; i < lanes; ++i)
         store(to + (k + i) * width + r, block[i]);
     }

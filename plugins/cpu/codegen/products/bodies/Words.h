@@ -50,6 +50,8 @@ class WordPanels : WordPacking<Kind, Blocks::kStep> {
   /// Half of a second-level cache.
   static constexpr int64_t kPanelWords = (int64_t{kVectorBytes == 64 ? 512 : 256} << 10) / int64_t(sizeof(T));
   static_assert(kPanelWords * int64_t(sizeof(T)) <= kPanelBytes && kDepth * kPanelColumns <= kPanelWords);
+  /// B is fetched ahead if no near cache holds this many bytes.
+  static constexpr int64_t kFarBytes = int64_t{512} << 10;
   static constexpr int64_t kMostColumns = 8 * kPanelColumns; // of a panel that is less deep
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
@@ -67,6 +69,7 @@ public:
     // Rows of A are packed once for as many columns as a panel holds.
     width_ = least(kMostColumns, kPanelWords / kPanelColumns / most(1, depth) * kPanelColumns);
     packedColumn_ = -1;
+    fetches_ = p_.columns * p_.depth * int64_t(sizeof(In)) > kFarBytes;
     x_.forStrips(run, width_, kWidth, parts > 1, [&](const Strip &results) { strip(results); });
   }
 
@@ -97,17 +100,11 @@ private:
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * words;
       if constexpr (TransposedB)
-        packTransposed(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB, width, steps, to, kWidth);
+        packTransposed<kHasStart>(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB, width, steps, to,
+                                  kWidth, start_ + j);
       else
-        packRows(packer, x_.b + k * p_.strideB + n + j, p_.strideB, steps, width, to, kWidth);
-      if constexpr (kHasStart) {
-        for (int64_t q = j; q < j + width; q += kLanes<T>) {
-          Vector<T> sums = {};
-          for (int64_t w = 0; w < words; ++w)
-            sums = Kind::addColumns(sums, load(to + w * kWidth + q - j));
-          store(start_ + q, -128 * sums);
-        }
-      }
+        packRows<kHasStart>(packer, x_.b + k * p_.strideB + n + j, p_.strideB, steps, width, to, kWidth,
+                            start_ + j, fetches_ ? p_.depth - k : 0);
     }
     right_ = packer;
   }
@@ -169,7 +166,8 @@ private:
   Context<T, In> &x_;
   const Problem &p_;
   Blocks blocks_;
-  int64_t width_, depth_;             // of a panel, columns and elements of k
+  int64_t width_, depth_; // of a panel, columns and elements of k
+  bool fetches_;
   int64_t packedColumn_, packedStep_; // the first ones of the panel in scratch
   typename Kind::Left left_;          // what the packers have seen
   typename Kind::Right right_;
