@@ -29,7 +29,7 @@ public:
   /// Returns the operations per second of a unit; 0 if this processor has no such instruction.
   double peak(Unit) const;
   /// Returns the bytes per second of a pass over arrays of `footprint` bytes: a sum of what is read if hardly
-  /// anything is written, else y = a x + y.
+  /// anything is written, else the faster one of y = a x + y and y = a x by non-temporal stores.
   double bandwidth(double footprint, bool onlyReads) const;
   /// Returns the seconds that no program can undercut.
   double limit(const Work &) const;
