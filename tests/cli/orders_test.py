@@ -152,11 +152,14 @@ class Orders(Cli):
         rng = random.Random(seed)
         bits, used, warned = set(), 0, 0
         for i in range(8):
-            configuration = f"R={rng.choice([1, 2, 8])} B={rng.choice([16, 64, 128, 512])}"
+            rows, columns = rng.choice([1, 2, 8]), rng.choice([16, 64, 128, 512])
             with sqlite3.connect(database) as db:
-                db.execute("DELETE FROM choice")
-                if i: # the first run has none
-                    db.execute("INSERT INTO choice SELECT id, ?, 2.0, 30 FROM key WHERE numerics = 'deterministic'", (configuration,))
+                key, text, run = db.execute("SELECT key, configuration, run FROM timing").fetchone()
+                configuration = re.sub(r"\bR=\d+", f"R={rows}", re.sub(r"\bB=\d+", f"B={columns}", text))
+                for table_ in ("timing", "fault", "choice"):
+                    db.execute(f"DELETE FROM {table_}")
+                db.executemany("INSERT INTO timing VALUES(?, ?, ?, ?, ?, 2000.0, 1000.0)",
+                               [(key, configuration, run, number, int(number >= 9)) for number in range(60)])
             db.close()
             exported = self.call("tune", f"--export={table}", "--database", database)
             self.assertEqual(exported.status, 0, exported.errors)
