@@ -236,7 +236,9 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
         toFile(options_.supplied.pieces, c.file, c.line);
       }
       c.variants = {schedule::kTile.str()};
-      if (auto group = op->getParentOfType<schedule::GroupOp>(); group && group.getVariants())
+      // A list of one variant only predicts the time.
+      if (auto group = op->getParentOfType<schedule::GroupOp>();
+          group && group.getVariants() && group.getVariants()->size() > 1)
         for (auto v : group.getVariants()->getAsRange<schedule::VariantAttr>())
           c.variants.push_back(v.getName().str());
       std::string why = schedule::whyNoLibrary(function, *target_);
