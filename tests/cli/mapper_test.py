@@ -147,7 +147,7 @@ class Mappers(Cli):
         self.assertEqual(result.status, 0, result.errors)
         self.assertIn("{op: matmul, step: 0, choice: tile, by: ir}", result.output)
         self.assertNotIn("call:", result.output)
-        for old, new, says in [('variant = "tile"', 'variant = "spectral"', 'the variants are "tile" and "blas"'),
+        for old, new, says in [('variant = "tile"', 'variant = "spectral"', 'the variants are "tile", "general" and "blas"'),
                                ('variant = "tile"', 'variant = "blas"', "give it a group of its own")]:
             edited.write_text(tile.replace(old, new))
             self.refused(self.call("compile", edited, "--emit", "metadata"), "E_IR_INVALID", says)
