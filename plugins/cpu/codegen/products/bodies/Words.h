@@ -100,11 +100,11 @@ private:
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * words;
       if constexpr (TransposedB)
-        packTransposed<kHasStart>(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB, width, steps, to,
-                                  kWidth, start_ + j);
+        Packing::template packTransposed<kHasStart>(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB,
+                                                    width, steps, to, kWidth, start_ + j);
       else
-        packRows<kHasStart>(packer, x_.b + k * p_.strideB + n + j, p_.strideB, steps, width, to, kWidth,
-                            start_ + j, fetches_ ? p_.depth - k : 0);
+        Packing::template packRows<kHasStart>(packer, x_.b + k * p_.strideB + n + j, p_.strideB, steps, width,
+                                              to, kWidth, start_ + j, fetches_ ? p_.depth - k : 0);
     }
     right_ = packer;
   }
