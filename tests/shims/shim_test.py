@@ -22,6 +22,7 @@ from support.host import Tsr  # noqa: E402
 
 SAMPLES = ("saxpy", "softmax", "gemm")
 READ_BACK = ("saxpy", "softmax", "gemm", "flash_attention", "layer_norm", "histogram")
+BLOCKS = {"M": 100, "N": 88, "K": 72}  # whose rows the device reads as blocks
 # Backend -> the shim's devices, the first is its default.
 ARCHITECTURES = {"ptx": ("sm_80", "sm_90a"), "rocm": ("gfx90a", "gfx1100"), "levelzero": ("pvc",)}
 NO_DRIVER = {"ptx": "cuInit: no CUDA-capable device is detected", "rocm": "hipInit: no ROCm-capable device is detected",
@@ -114,9 +115,9 @@ class Shims(unittest.TestCase):
         if not shutil.which(read_back.TRANSLATOR):
             self.skipTest(f"{read_back.TRANSLATOR} is not installed")
         arch = ARCHITECTURES["levelzero"][0]
-        for name in READ_BACK:
+        for name, size in (*((name, None) for name in READ_BACK), ("gemm", BLOCKS)):
             sample = samples.Sample(samples.ROOT / "samples" / name)
-            size = max(sample.check.SMALL, key=lambda size: math.prod(size.values()))  # several tiles, with ragged ends
+            size = size or max(sample.check.SMALL, key=lambda size: math.prod(size.values()))  # several tiles, with ragged ends
             with self.subTest(sample=name, **size):
                 case = samples.Case(sample, size)
                 words = ["--kernel", sample.check.KERNEL] if hasattr(sample.check, "KERNEL") else []
@@ -127,8 +128,10 @@ class Shims(unittest.TestCase):
                 read_back.read_back(self.table / "kernel.image", self.table / "kernel.emulated")
                 results = []
                 for tsr, device in ((self.tsr("levelzero"), []), (Tsr(ARGS.tsr), ["--backend", "levelzero:emulated", "--arch", arch])):
-                    result = tsr.run(sample.source, list(case.want), case.inputs, *words, *device)
+                    result = tsr.run(sample.source, list(case.want), case.inputs, *words, *device, "--verbose")
                     self.assertEqual(result.status, 0, result.errors)
+                    if size == BLOCKS:
+                        self.assertRegex(result.errors, r"(?m)^variant +block2d of gemm ")
                     case.compare(dict(zip(case.want, result.outputs)))
                     results.append(b"".join(array.tobytes() for array in result.outputs))
                 self.assertEqual(*results)

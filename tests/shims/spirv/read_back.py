@@ -10,7 +10,8 @@ import tempfile
 TRANSLATOR = "llvm-spirv-15"
 LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 BUILTINS = pathlib.Path(__file__).with_name("Builtins.cpp")
-KERNEL = re.compile(r"^define spir_kernel void @(tsr_kernel_[\w$]+)\((.*?)\) .*\{$", re.MULTILINE)
+# LLVM quotes a name with a $, which that of a variant has.
+KERNEL = re.compile(r'^define spir_kernel void @("?)(tsr_kernel_[\w$]+)\1\((.*?)\) .*\{$', re.MULTILINE)
 # Of sub-groups of 16 lanes, to whom a row of A is words of 16 bits.
 PRODUCT = re.compile(r"intel_sub_group_(bf16|f16|i8|u8)_\1_matrix_mad_k\d+Dv8_[st]")
 BLOCK_READ = re.compile(r"__builtin_IB_subgroup_block_read_flat_(\w+)")
@@ -86,11 +87,11 @@ def block_function(read, name, to):
 
 def entry(name, parameters):
     """The entry of the emulated image: takes the parameters, 8 bytes each, from an array."""
-    lines, given = [f"define void @{name}(ptr %values) {{"], []
+    lines, given = [f'define void @"{name}"(ptr %values) {{'], []
     for i, parameter in enumerate(re.findall(r"(ptr|float|double|half|i\d+)\b[^,]*", parameters)):
         lines += [f"  %a{i} = getelementptr i64, ptr %values, i64 {i}", f"  %v{i} = load {parameter}, ptr %a{i}"]
         given.append(f"{parameter} %v{i}")
-    return "\n".join([*lines, f"  call void @body_{name}({', '.join(given)})", "  ret void", "}"])
+    return "\n".join([*lines, f"  call void @\"body_{name}\"({', '.join(given)})", "  ret void", "}"])
 
 
 def for_host(ir):
@@ -104,11 +105,13 @@ def for_host(ir):
     ir = re.sub(r"^target .*\n", "", ir, flags=re.MULTILINE)
     ir = re.sub(r" ?addrspace\(\d\)", "", ir).replace("addrspacecast", "bitcast")
     kernels = KERNEL.findall(ir)
+    if len(kernels) != ir.count("define spir_kernel "):  # without an entry, the emulator would call it with other arguments
+        raise RuntimeError("a kernel's first line is not understood")
     ir = KERNEL.sub(lambda m: m[0] + ("\n  %shared = call ptr @tsr_emu_shared(i64 0)" if shared else ""), ir)
     ir = re.sub(r"^declare (?:spir_func )?<.*$", lambda m: vector_function(m[0]), ir, flags=re.MULTILINE)
     ir = re.sub(r"\bspir_(?:kernel|func) ", "", ir)
-    ir = re.sub(r"^define void @(tsr_kernel_)", r"define internal void @body_\1", ir, flags=re.MULTILINE)
-    return ir + "\n".join(entry(*kernel) for kernel in kernels) + "\n"
+    ir = re.sub(r'^define void @("?)(tsr_kernel_)', r"define internal void @\1body_\2", ir, flags=re.MULTILINE)
+    return ir + "\n".join(entry(name, parameters) for _, name, parameters in kernels) + "\n"
 
 
 def read_back(image, emulated):
