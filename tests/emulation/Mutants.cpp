@@ -44,16 +44,24 @@ Outcome run(const Sample &sample, llvm::function_ref<void(LLVM::LLVMFuncOp, Outc
   if (!out.error.empty()) return out;
   Device device(name);
   std::vector<uint64_t> arguments;
-  for (uint64_t bytes : sample.tensors) {
+  for (auto [i, bytes] : llvm::enumerate(sample.tensors)) {
     void *tensor = nullptr;
     EXPECT_EQ(tsrAlloc(device.handle, bytes, TSR_MEM_DEVICE, &tensor), TSR_SUCCESS);
     EXPECT_EQ(tsrMemset(device.handle, tensor, 0, bytes), TSR_SUCCESS);
+    if (i < sample.contents.size())
+      EXPECT_EQ(tsrMemcpyH2D(device.handle, tensor, sample.contents[i].data(), sample.contents[i].size()),
+                TSR_SUCCESS);
     arguments.push_back(reinterpret_cast<uint64_t>(tensor));
   }
   arguments.insert(arguments.end(), sample.dims.begin(), sample.dims.end());
   out.error = launch(device, bundle, arguments, sample.kernel.empty() ? sample.name : sample.kernel);
-  for (size_t i = 0; i < sample.tensors.size(); ++i)
-    EXPECT_EQ(tsrFree(device.handle, reinterpret_cast<void *>(arguments[i])), TSR_SUCCESS);
+  for (size_t i = 0; i < sample.tensors.size(); ++i) {
+    auto *tensor = reinterpret_cast<void *>(arguments[i]);
+    std::string &bytes = out.tensors.emplace_back(sample.tensors[i], '\0');
+    if (out.error.empty())
+      EXPECT_EQ(tsrMemcpyD2H(device.handle, bytes.data(), tensor, bytes.size()), TSR_SUCCESS);
+    EXPECT_EQ(tsrFree(device.handle, tensor), TSR_SUCCESS);
+  }
   return out;
 }
 

@@ -9,6 +9,7 @@ namespace tessera::emulation {
 struct Outcome {
   int barriers = 0;
   std::string error;
+  std::vector<std::string> tensors = {}; // the bytes of each after the launch
 };
 
 /// A sample's kernel with the arguments of a launch.
@@ -20,8 +21,9 @@ struct Sample {
       0; // barriers that separate nothing: a neighbour does, or the accesses are of one warp or lane
   std::string kernel = ""; // a variant of the sample's; "": the sample's
   std::vector<std::pair<std::string, int64_t>> tunables = {};
-  std::string block = "";  // schedule.block of its kernel
-  std::string source = ""; // its text; "": that of the sample
+  std::string block = "";                 // schedule.block of its kernel
+  std::string source = "";                // its text; "": that of the sample
+  std::vector<std::string> contents = {}; // the bytes of the first tensors; the others are zeros
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
