@@ -61,6 +61,20 @@ def interleaved():
                     yield p
 
 
+def multiples_of_16_bytes():
+    """Rows of 64 bytes or more that are a multiple of 16 bytes apart, which some devices read as blocks, and others that just miss."""
+    for dtype in ("f16", "bf16", "i8", "u8"):
+        few = 128 // (DTYPES[dtype].bits or 16)  # elements in 16 bytes
+        least = 4 * few
+        for tb in (False, True):
+            p = program(f"mma/multiples/{dtype}/{'nt' if tb else 'nn'}", source(dtype, False, tb, (64, 64, 32)))
+            sizes = ((1, least, least), (65, least + few, least + 3 * few), (3, least + few // 2, least), (3, least, least + few // 2), (5, least, 1))
+            for seed, (m, k, n) in enumerate(sizes):
+                a, b = random(dtype, (m, k), seed), random(dtype, (k, n), seed + 50)
+                p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b.T if tb else b)}, {"C": product(dtype, a, b)})
+            yield p
+
+
 def tiles():
     for dtype in ("f32", "i8"):
         for tile in ((1, 1, 1), (8, 32, 4), (48, 256, 64), (96, 64, 32), (7, 5, 3), (1, 64, 64), (64, 1, 64), (13, 100, 17), (13, 31, 18)):
@@ -440,6 +454,7 @@ def programs():
     yield from several()
     yield from dtypes_and_transposes()
     yield from interleaved()
+    yield from multiples_of_16_bytes()
     yield from tiles()
     yield from extremes()
     yield from few()

@@ -12,6 +12,7 @@ import numpy as np
 
 from cases import program, want
 from dtypes import DTYPES, random
+from matmul import product
 
 FAMILIES = ("launch", "memory", "masks", "masked", "matmul", "reductions", "shapes", "effects", "control", "positions")
 TENSOR = re.compile(r'(\w+): ts\.Tensor\[((?:[^\[\]]|\[[^\]]*\])*)\]')
@@ -140,6 +141,27 @@ def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], C: ts.Tens
               {"C": want("f32", spread(exact, (m, n), (ldc, 1), 0), initial=np.zeros((m - 1) * ldc + n), atol=0,
                          bound=spread(bound, (m, n), (ldc, 1), 0))})
     yield p
+
+    # pitches that are multiples of 16 bytes, and others, of rows with other lengths
+    for dtype, acc in (("bf16", "f32"), ("i8", "i32")):
+        p = program(f"strides/pitches/{dtype}", f"""@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.{dtype}, ts.strides("lda", 1)], B: ts.Tensor["K", "N", ts.{dtype}, ts.strides("ldb", 1)], C: ts.Tensor["M", "N", ts.{acc}]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            acc = ts.tile.zeros((64, 64), ts.{acc})
+            for k in ts.tile.range(0, K, 32):
+                acc = ts.tile.mma(A[m:m+64, k:k+32], B[k:k+32, n:n+64], acc)
+            C[m:m+64, n:n+64] = acc
+""")
+        few = 8 if dtype == "bf16" else 16  # elements in 16 bytes
+        row = 4 * few
+        for m, n, k, lda, ldb in ((70, row + few // 2, row + few // 4, 2 * row, 2 * row), (3, row + few // 8, row, row, 2 * row),
+                                  (3, row, row, row + few // 2, row)):
+            a, b = random(dtype, (m, k), 1), random(dtype, (k, n), 2)
+            p.run({"M": m, "K": k, "lda": lda, "N": n, "ldb": ldb},
+                  {"A": (dtype, spread(a, (m, k), (lda, 1), gap_of(dtype))), "B": (dtype, spread(b, (k, n), (ldb, 1), gap_of(dtype)))},
+                  {"C": product(dtype, a, b)})
+        yield p
 
     # stride 0: one row, seen as many
     p = program("strides/zero", """@ts.kernel
