@@ -231,6 +231,12 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     `tma`, which fills the rings so; the kernel itself runs where addresses or strides are no multiples of 16 bytes. With
     `schedule.copy` = "async" a loop has no such copies; "tma" is refused where the loop cannot have them.
 
+    In these variants a `tile.store` of a whole tile in registers becomes `tile.store_box`, which stores it by the engine: if
+    nothing but the tensor's extents limits it, the kernel does not access the tensor afterwards and has no fences or atomics,
+    the result begins at a multiple of 16 bytes, and a buffer of a box of each warp, or two, fits beside the rings. `decisions`
+    get the number as `box_stores`. If rows of the result may have another length than those of the factors, the kernel gets
+    the variant `tma_store`, which has both, and `tma`, which only copies boxes.
+
     If the loop only adds products to sums, warps of their own may start its copies (`tile.roles`): those that
     `schedule.block` names, and by default four where a lane has more than 64 sums and at least eight warps compute,
     so that a unit has one block. By default the grid is persistent then (`tile.block_programs`), so that the copies of a
