@@ -1,8 +1,10 @@
 // Samples whose Target IR a test changes before the checker runs them.
 #pragma once
+#include "compiler/pipeline/Compilation.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "tests/emulation/Emulate.h"
 #include <gtest/gtest.h>
+#include <memory>
 
 namespace tessera::emulation {
 
@@ -24,6 +26,21 @@ struct Sample {
   std::string block = "";                 // schedule.block of its kernel
   std::string source = "";                // its text; "": that of the sample
   std::vector<std::string> contents = {}; // the bytes of the first tensors; the others are zeros
+};
+
+/// A sample as Target IR, for several mutants of it.
+class Compiled {
+public:
+  explicit Compiled(const Sample &);
+  ~Compiled();
+  /// Runs what `mutate` has made of a copy of the Target IR.
+  Outcome run(llvm::function_ref<void(mlir::LLVM::LLVMFuncOp, Outcome &)> mutate) const;
+
+private:
+  Sample sample_;
+  std::vector<Diagnostic> diags_;
+  std::unique_ptr<Compilation> compilation_;
+  bool isCompiled_ = false;
 };
 
 /// Runs the sample after `mutate` has changed its Target IR.
