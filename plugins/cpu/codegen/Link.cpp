@@ -3,6 +3,7 @@
 #include "plugins/cpu/codegen/CpuTarget.h"
 #include "plugins/cpu/codegen/products/Archive.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/ObjCopy/ConfigManager.h"
 #include "llvm/ObjCopy/ObjCopy.h"
 #include "llvm/Object/ObjectFile.h"
@@ -74,6 +75,21 @@ Expected<std::string> localizeInternals(llvm::StringRef object) {
   return bytes;
 }
 
+/// Cuts off what follows the last segment: zeros in place of the section headers that the linker left out.
+std::string endingWithSegments(std::string image) {
+  using namespace llvm::ELF;
+  Elf64_Ehdr header;
+  std::memcpy(&header, image.data(), sizeof(header));
+  uint64_t end = 0;
+  for (int i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, image.data() + header.e_phoff + i * sizeof(segment), sizeof(segment));
+    end = std::max(end, segment.p_offset + segment.p_filesz);
+  }
+  image.resize(end);
+  return image;
+}
+
 } // namespace
 
 Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> symbols,
@@ -81,15 +97,17 @@ Expected<std::string> linkShared(llvm::ArrayRef<std::string> objects, llvm::Arra
   emit::MemoryFile script(exportsOnly(symbols));
   if (!script.good()) return noMemoryFile();
   std::vector<std::string> words;
-  for (const char *word : {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-s", "--gc-sections",
-                           "--hash-style=gnu", "--build-id=none", "--as-needed"})
+  // What loads an image needs no section headers; they are 1 KiB of each.
+  for (const char *word : {"-shared", "-Bsymbolic", "-z", "now", "-z", "defs", "-z", "nosectionheader", "-s",
+                           "--gc-sections", "--hash-style=gnu", "--build-id=none", "--as-needed"})
     words.push_back(word);
   words.push_back("--version-script=" + script.path());
   // libc for memset and memcpy, which may replace loops; libm for fmod.
   words.push_back(
       libraryOf(reinterpret_cast<const void *>(static_cast<double (*)(double, double, double)>(&::fma))));
   words.push_back(libraryOf(reinterpret_cast<const void *>(&::gnu_get_libc_version)));
-  return linkObjects(objects, std::move(words), target);
+  Expected<std::string> image = linkObjects(objects, std::move(words), target);
+  return image ? endingWithSegments(*std::move(image)) : std::move(image);
 }
 
 Expected<std::string> joinObjects(llvm::ArrayRef<std::string> objects, const CpuTarget &target) {

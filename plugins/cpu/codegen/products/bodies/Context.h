@@ -60,7 +60,7 @@ public:
   template <class Each> static Call caller() {
     return [](void *each, const Run &run) { (*static_cast<Each *>(each))(run); };
   }
-  [[gnu::noinline]] void splitIntoRuns(int64_t begin, int64_t end, Call call, void *each) {
+  [[gnu::noinline, clang::minsize]] void splitIntoRuns(int64_t begin, int64_t end, Call call, void *each) {
     const int64_t rowBlocks = ceilDiv(p.rows, p.blockRows), columnBlocks = ceilDiv(p.columns, p.blockColumns);
     if (rowBlocks * columnBlocks == 1)
       return forProducts(begin, end, [&](const Run &run) { call(each, run); });
@@ -143,7 +143,7 @@ public:
 
 private:
   /// Called at two places, once per run or less often.
-  [[gnu::noinline]] void enter(int64_t batch) {
+  [[gnu::noinline, clang::minsize]] void enter(int64_t batch) {
     batch_ = batch;
     a = static_cast<const In *>(p.a), b = static_cast<const In *>(p.b), c = static_cast<T *>(p.c);
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
@@ -178,7 +178,7 @@ private:
   }
 
   /// Goes on to the next batch index, without a division. A call is rare.
-  [[gnu::noinline]] void next() {
+  [[gnu::noinline, clang::minsize]] void next() {
     ++batch_;
     for (int64_t axis = p.batchAxes; axis-- > 0;) {
       const bool wraps = ++at_[axis] == p.batchExtent[axis];
