@@ -149,6 +149,26 @@ def f(a: ts.Tensor["M", "K", ts.f32], b: ts.Tensor["K", "N", ts.f32]):
         self.assertGreater(predicted[2], 5 * predicted[1])
         self.assertLess(predicted[2], 100_000_000)
 
+    def test_costs_rank_variants_as_conditions_do(self):
+        """Also of groups whose functions take most of the time: the variant that was made for short rows costs least there."""
+        machine = {"cores": 2, "fma_f32": 112, "l2": 1 << 20, "l3": 1 << 24, "bw3": 40, "bwm": 10, "min": min, "max": max, "ceildiv": lambda a, b: -(-a // b)}
+        for dtype, expression in (("f32", "ts.sum(x, axis=-1)"), ("bf16", "ts.sum(ts.exp(x), axis=-1)"), ("f32", "ts.sum(ts.exp(ts.tanh(x)), axis=-1)"),
+                                  ("bf16", "ts.softmax(ts.exp(ts.tanh(x)))"), ("f32", "ts.argmax(ts.sin(ts.exp(x)), axis=-1)")):
+            self.source(f"""import tessera as ts
+
+
+@ts.jit
+def f(x: ts.Tensor["R", "N", ts.{dtype}]):
+    return {expression}
+""")
+            result = self.call("inspect", self.bundle(self.schedule("f")), "--json")
+            kernel = next(e for e in json.loads(result.output)["images"][0]["entries"] if "variants" in e)
+            short, *_, general = kernel["variants"]
+            for r in (1, 70, 4096):
+                for n in range(1, int(short["when"][0].split()[-1]) + 1):
+                    costs = [eval(v["cost"], machine | {"R": r, "N": n}) for v in (short, general)]
+                    self.assertLessEqual(*costs, f"{dtype} {expression} R={r} N={n}")
+
     def test_what_a_group_reads_decides_which_rows_stream(self):
         """Elements that are read again are in a cache by then; a search reads them once and compares."""
         for name, when in (("total", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 262144"), ("best", "N >= 600"),

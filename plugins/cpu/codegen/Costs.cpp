@@ -24,8 +24,9 @@ constexpr int64_t kSimple = 4, kDivide = 18, kFunction = 48, kSum = 10, kExtreme
 /// of a scan or of columns.
 constexpr int64_t kFold = 1400, kFoldWidened = 1900, kBegin = 150;
 constexpr int64_t kFoldShort = 700, kFoldShortWidened = 1300, kFoldShortFind = 2000;
-/// The end of a row that is no whole tile takes as long as so many columns more.
-constexpr int64_t kRowEnd = 48;
+/// The end of a row that is no whole tile takes as long as so many columns more. With fewer, functions of a
+/// short row would cost more than those of a general one.
+constexpr int64_t kRowEnd = 64;
 /// A launch, and of a product the call of its body, for each product of a batch and each element of A, B and
 /// padded C.
 constexpr int64_t kLaunch = 90'000, kCall = 45'000;
