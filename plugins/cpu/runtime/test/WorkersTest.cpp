@@ -53,10 +53,11 @@ protected:
 };
 
 TEST_F(Workers, AnUnderestimatedLaunchGetsHelpers) {
+  if (coreCount() < 2 || helperLimit() == 0) GTEST_SKIP() << "one thread makes one call";
   kernel.remember(&value, 80, 1'000'000, 1); // 1 us
   const auto ranges = launch(80, 1000);
   EXPECT_EQ(ranges[0], std::pair(int64_t{0}, int64_t{10})) << "an eighth tells more";
-  if (coreCount() > 1 && helperLimit() > 0) EXPECT_GT(ranges.size(), 2u);
+  EXPECT_GT(ranges.size(), 2u);
 }
 
 TEST_F(Workers, AVeryShortLaunchIsOneCall) {
