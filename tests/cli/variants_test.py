@@ -169,6 +169,19 @@ def f(x: ts.Tensor["R", "N", ts.{dtype}]):
                     costs = [eval(v["cost"], machine | {"R": r, "N": n}) for v in (short, general)]
                     self.assertLessEqual(*costs, f"{dtype} {expression} R={r} N={n}")
 
+    def test_a_dim_with_the_name_of_a_machine_constant_is_no_constant(self):
+        """Costs would read it as one. Without them the first variant whose condition holds is chosen."""
+        head = "import tessera as ts\n\n\n@ts.jit\ndef f"
+        for program, wanted in ((f'{head}(x: ts.Tensor["cores", "l2", ts.f32]):\n    return ts.sum(x, axis=-1)\n', ["l2 <= 112"]),
+                                (f'{head}(x: ts.Tensor["B", "2*bw3", "N", ts.f32]):\n    return ts.sum(x, axis=-1)\n', ["N <= 112"]),
+                                (f'{head}(a: ts.Tensor["M", "fma_f32", ts.f32], b: ts.Tensor["fma_f32", "N", ts.f32]):\n    return a @ b\n', [])):
+            with self.subTest(program=program):
+                self.source(program)
+                text = self.schedule("f")
+                self.assertNotIn("cost =", text)
+                self.assertEqual(re.findall(r'<"short", when = "(.*?)"', text), wanted)
+                self.bundle(text)
+
     def test_what_a_group_reads_decides_which_rows_stream(self):
         """Elements that are read again are in a cache by then; a search reads them once and compares."""
         for name, when in (("total", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 262144"), ("best", "N >= 600"),

@@ -3,6 +3,8 @@
 #include "compiler/schedule/IR/LibraryVariant.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/tile/IR/Profiles.h"
+#include "core/metadata/MachineConstants.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -11,11 +13,26 @@ namespace {
 
 using Tensor = graph::TensorType;
 
+/// Does a dim of the group have the name of a machine constant? In an expression the name means the dim.
+bool hidesConstant(GroupOp group) {
+  auto hides = [](Value v) {
+    auto type = dyn_cast<Tensor>(v.getType());
+    for (int64_t axis = 0; type && axis < type.getRank(); ++axis) {
+      const IndexExpr extent = type.getExtent(axis);
+      for (const std::string &symbol : extent.symbols()) // may be a product, "B*cores"
+        for (StringRef name : llvm::split(symbol, '*'))
+          if (llvm::is_contained(kMachineConstants, std::string_view(name))) return true;
+    }
+    return false;
+  };
+  return llvm::any_of(group.getInputs(), hides) || llvm::any_of(group.getResults(), hides);
+}
+
 /// Turns the proposals for one group into attributes; lives for one group.
 class Proposals {
 public:
   Proposals(GroupOp group, graph::FuncOp function)
-      : group_(group), function_(function), b_(group.getContext()) {}
+      : group_(group), function_(function), hidesConstant_(hidesConstant(group)), b_(group.getContext()) {}
 
   codegen::VariantRequest request() {
     codegen::VariantRequest out{group_, permitsOf(function_).value_or(NumericsPermissions{}), {}};
@@ -110,7 +127,7 @@ private:
       params.append(name, tile::IndexExprAttr::get(b_.getContext(), *value));
     }
     tile::IndexExprAttr cost;
-    if (!p.cost.empty()) {
+    if (!p.cost.empty() && !hidesConstant_) {
       tessera::Expected<IndexExpr> value = named(p.cost);
       if (!value) return value.error();
       cost = tile::IndexExprAttr::get(b_.getContext(), *value);
@@ -122,6 +139,7 @@ private:
 
   GroupOp group_;
   graph::FuncOp function_;
+  const bool hidesConstant_; // costs would read dims as constants of the machine
   mutable Builder b_;
   std::vector<IndexExpr> from_, to_; // the names of a request, and what they are
 };
