@@ -87,7 +87,6 @@ std::string text(const MetadataVariant &v) {
       fmt::format("{:<8} {:<24} {:<10} {}", v.name, when.empty() ? "else" : when, v.order, v.body);
   for (const auto &[name, value] : v.params)
     out += fmt::format(", {} {}", name, value);
-  if (!v.cost.empty()) out += fmt::format(", cost {}", v.cost);
   return out + (v.isPinned ? ", pinned" : "");
 }
 
@@ -152,8 +151,10 @@ std::string text(const BundleEntry &entry, const KernelMetadata &m) {
   for (const Guard &guard : guardsOf(m))
     out +=
         fmt::format("    guard        {}{}{}\n", guard.condition, guard.says.empty() ? "" : ": ", guard.says);
-  for (const MetadataVariant &v : m.variants)
+  for (const MetadataVariant &v : m.variants) {
     out += "    variant      " + text(v) + "\n";
+    if (!v.cost.empty()) out += "      cost in ns " + v.cost + "\n"; // often longer than a line
+  }
   for (const MetadataProduct &p : m.products)
     out += fmt::format("    product      {}\n", textOf(p));
   std::vector<std::string> tile;
