@@ -102,6 +102,32 @@ TEST(BlockReadMutants, TheKernelItselfIsRight) {
   }
 }
 
+/// A launch runs the variant only where all tensors begin at multiples of 64 bytes. Its blocks are of
+/// another place here, which shows that it ran.
+TEST(BlockReadMutants, LaunchesOfOtherAddressesRunTheKernel) {
+  for (uint64_t skew : {0, 4, 16, 32, 64}) {
+    Sample sample = gemm();
+    sample.skew = skew;
+    const Outcome own = run(sample, [](LLVM::LLVMFuncOp, Outcome &) {});
+    if (skew % kUnit)
+      EXPECT_FOUND("E_EMU_ALIGNMENT", own.error)
+    else
+      EXPECT_EQ(own.error, "") << skew;
+    sample.kernel = "";
+    const Outcome chosen = run(sample, [&](LLVM::LLVMFuncOp kernel, Outcome &) {
+      auto module = kernel->getParentOp();
+      module->walk([](LLVM::CallOp call) {
+        if (call.getCallee().value_or("").ends_with(kRight)) {
+          OpBuilder b(call);
+          move(b, call, 1, constantBefore(call, 2));
+        }
+      });
+    });
+    EXPECT_EQ(chosen.error, "") << skew;
+    EXPECT_EQ(chosen.tensors.back() == expected(), skew % kUnit != 0) << skew;
+  }
+}
+
 TEST(BlockReadMutants, BytesPastTheTensorAreFound) {
   for (const char *form : {kLeft, kRight}) {
     auto rows = [](OpBuilder &b, LLVM::CallOp read) { add(b, read, LastRow, 64); };

@@ -60,8 +60,9 @@ Outcome Compiled::run(llvm::function_ref<void(LLVM::LLVMFuncOp, Outcome &)> muta
   Device device(name);
   std::vector<uint64_t> arguments;
   for (auto [i, bytes] : llvm::enumerate(sample_.tensors)) {
-    void *tensor = nullptr;
-    EXPECT_EQ(tsrAlloc(device.handle, bytes, TSR_MEM_DEVICE, &tensor), TSR_SUCCESS);
+    void *allocated = nullptr;
+    EXPECT_EQ(tsrAlloc(device.handle, bytes + sample_.skew, TSR_MEM_DEVICE, &allocated), TSR_SUCCESS);
+    auto *tensor = static_cast<char *>(allocated) + sample_.skew;
     EXPECT_EQ(tsrMemset(device.handle, tensor, 0, bytes), TSR_SUCCESS);
     if (i < sample_.contents.size())
       EXPECT_EQ(tsrMemcpyH2D(device.handle, tensor, sample_.contents[i].data(), sample_.contents[i].size()),
@@ -71,11 +72,11 @@ Outcome Compiled::run(llvm::function_ref<void(LLVM::LLVMFuncOp, Outcome &)> muta
   arguments.insert(arguments.end(), sample_.dims.begin(), sample_.dims.end());
   out.error = launch(device, bundle, arguments, kernel);
   for (auto [i, bytes] : llvm::enumerate(sample_.tensors)) {
-    auto *tensor = reinterpret_cast<void *>(arguments[i]);
+    auto *tensor = reinterpret_cast<char *>(arguments[i]);
     std::string &copied = out.tensors.emplace_back(bytes, '\0');
     if (out.error.empty())
       EXPECT_EQ(tsrMemcpyD2H(device.handle, copied.data(), tensor, bytes), TSR_SUCCESS);
-    EXPECT_EQ(tsrFree(device.handle, tensor), TSR_SUCCESS);
+    EXPECT_EQ(tsrFree(device.handle, tensor - sample_.skew), TSR_SUCCESS);
   }
   return out;
 }

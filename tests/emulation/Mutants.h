@@ -26,6 +26,7 @@ struct Sample {
   std::string block = "";                 // schedule.block of its kernel
   std::string source = "";                // its text; "": that of the sample
   std::vector<std::string> contents = {}; // the bytes of the first tensors; the others are zeros
+  uint64_t skew = 0;                      // bytes of an allocation before its tensor
 };
 
 /// A sample as Target IR, for several mutants of it.
