@@ -108,9 +108,9 @@ class Gpu(unittest.TestCase):
             # The general rules: those of OpenCL's profiles leave out extensions that every device here has.
             self.run_tool(validate, "--target-env", "spv1.2", image)
         if ocloc := tool("ocloc", "intel-opencl-icd"):
-            device = "skl" if arch == "generic" else arch  # the oldest that the driver knows with f64
-            self.run_tool(ocloc, "compile", "-q", "-spirv_input", "-device", device, "-file", image,
-                          "-output_no_suffix", "-output", "binary")
+            for device in (arch,) if arch != "generic" else ("skl", "acm-g10", "pvc"):  # the first has no target of its own
+                self.run_tool(ocloc, "compile", "-q", "-spirv_input", "-device", device, "-file", image,
+                              "-output_no_suffix", "-output", "binary")
 
     def test_objects_of_every_sample(self):
         found = list(kernels())
