@@ -32,7 +32,7 @@ of two programs each copies a half of what both read (`schedule.block`), and its
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix` and `stmatrix`. Blocks are those that sub-groups read from tensors to registers, and their
 bytes what is inside the tensors. Stores are those of lanes to
-tensors, of up to 16 bytes each; where the engine stores boxes there are none ([decision 136](decisions/0136-stores-of-boxes.md)). "bf16" has a result of this dtype. Each result is within the error bound of its sums of the product in double.
+tensors, of up to 16 bytes each; where the engine stores boxes there are none ([decision 136](decisions/0136-stores-of-boxes.md)). "bf16" has a result of this dtype. Each result was compared with the product in double and is within its error bound.
 
 | sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | bytes read in blocks | blocks | matrices loaded | stored | bank conflicts | barriers | stores | boxes stored | shared bytes | registers |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
