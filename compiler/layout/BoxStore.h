@@ -16,7 +16,7 @@ struct BoxStore {
     Matrices, // a lane has pairs of columns of two rows 8 apart, as the sums of most instructions, of 16
               // bits: the warp stores matrices of 8 x 8 elements, lanes 8 i to 8 i + 7 give the rows of
               // matrix i
-    Pairs, // the same of 32 bits: a lane stores pairs
+    Pairs,    // the same of 32 bits: a lane stores pairs
   } form;
   bool isOfPairs() const { return form != Form::Rows; }
   struct Box {

@@ -74,8 +74,7 @@ Outcome Compiled::run(llvm::function_ref<void(LLVM::LLVMFuncOp, Outcome &)> muta
   for (auto [i, bytes] : llvm::enumerate(sample_.tensors)) {
     auto *tensor = reinterpret_cast<char *>(arguments[i]);
     std::string &copied = out.tensors.emplace_back(bytes, '\0');
-    if (out.error.empty())
-      EXPECT_EQ(tsrMemcpyD2H(device.handle, copied.data(), tensor, bytes), TSR_SUCCESS);
+    if (out.error.empty()) EXPECT_EQ(tsrMemcpyD2H(device.handle, copied.data(), tensor, bytes), TSR_SUCCESS);
     EXPECT_EQ(tsrFree(device.handle, tensor - sample_.skew), TSR_SUCCESS);
   }
   return out;

@@ -1,7 +1,7 @@
 // Copies of boxes of tensors into shared memory by an engine of the device. One thread starts them, each
 // thread waits for the bytes to arrive. What is outside of the tensor becomes zeros, so there are no masks.
-#include "compiler/codegen/gpu/StoreBoxes.h"
 #include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/codegen/gpu/StoreBoxes.h"
 #include "compiler/layout/Products.h"
 #include "compiler/schedule/IR/ScheduleDialect.h"
 #include "compiler/tile/IR/DTypes.h"

@@ -20,11 +20,13 @@ constexpr int64_t kMostFewRows = __is_same(T, int32_t) ? 4 : 8;
 } // namespace
 
 /// Computes programs [begin, end) of a product of a Context. If extents and layout say that they are for the
-/// calling body, calls it (Context::Call) for each run instead. It only chooses: what it calls takes the time.
+/// calling body, calls it (Context::Call) for each run instead. It only chooses: what it calls takes the
+/// time.
 extern "C" void few(void *context, int64_t begin, int64_t end, void *call,
                     void *each) __asm__(TESSERA_SYMBOL(TESSERA_DTYPE));
 
-extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64_t end, void *call, void *each) {
+extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64_t end, void *call,
+                                             void *each) {
   using Product = Context<T, Kind::In>;
   Product &x = *static_cast<Product *>(context);
   const Problem *p = &x.p;
