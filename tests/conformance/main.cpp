@@ -102,6 +102,7 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
 
 struct Options {
   std::string only = "*", backend = "cpu", target;
+  std::string without; // a dtype that the device has not
   std::vector<std::string> known;
   size_t share = 0, shares = 1; // runs one part of the programs
   bool verbose = false, fuse = true;
@@ -136,8 +137,11 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
     kernel.emplace(device, p.source, options);
   } catch (const host::Failure &f) {
     const bool expected = !p.error.empty() && f.code == p.error;
-    const bool mayLack = std::any_of(how.known.begin(), how.known.end(),
-                                     [&](auto &k) { return fnmatch(k.c_str(), p.name.c_str(), 0) == 0; });
+    const bool mayLack =
+        std::any_of(how.known.begin(), how.known.end(),
+                    [&](auto &k) { return fnmatch(k.c_str(), p.name.c_str(), 0) == 0; }) ||
+        (!how.without.empty() &&
+         std::string_view(f.what()).find(how.without + " is not implemented on") != std::string_view::npos);
     if (!expected && f.status == TSR_UNIMPLEMENTED && mayLack) {
       ++totals.unimplemented;
       return;
@@ -217,8 +221,9 @@ int run(const std::string &folder, const Options &options) {
 
 static int usage() {
   fmt::print(stderr, "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
-                     "[--target TARGET] [--fusion auto|none] [--share I/N] [-v]\n"
-                     "--share runs the I-th of N parts of the programs, which their names divide\n");
+                     "[--target TARGET] [--fusion auto|none] [--share I/N] [--without DTYPE] [-v]\n"
+                     "--share runs the I-th of N parts of the programs, which their names divide\n"
+                     "--without lets the device refuse programs because it has no such dtype\n");
   return 1;
 }
 
@@ -241,6 +246,8 @@ int main(int argc, char **argv) {
         options.fuse = std::string_view(argv[++i]) != "none";
       else if (word == "--share" && i + 1 < argc)
         std::tie(options.share, options.shares) = readShare(argv[++i]);
+      else if (word == "--without" && i + 1 < argc)
+        options.without = argv[++i];
       else if (word == "-v")
         options.verbose = true;
       else if (folder.empty() && word[0] != '-')

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/bit.h"
+#include <limits>
 
 namespace tessera {
 #define GEN_PASS_DEF_SCHEDULEDECIDE

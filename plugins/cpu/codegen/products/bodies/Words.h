@@ -99,6 +99,7 @@ private:
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * words;
+      static_assert(!kHasStart || decltype(packer)::kVectors * kLanes<T> == kWidth);
       if constexpr (TransposedB)
         Packing::template packTransposed<kHasStart>(packer, x_.b + (n + j) * p_.strideB + k, p_.strideB,
                                                     width, steps, to, kWidth, start_ + j);
