@@ -224,12 +224,12 @@ constexpr CodeText toolCodes[] = {
      "ts.autotune opens libtessera-tuner.so, which is beside libtessera.so. It is in the package "
      "libtessera-compiler."},
     {"W_TUNED", "a tuned configuration is not used",
-     "The look-up file is corrupt, unreadable or of a newer version, or the kernel no longer compiles with "
-     "its "
+     "The look-up file is corrupt, unreadable or of a newer version, the kernel no longer compiles with its "
      "tuned\n"
-     "configuration. The default is used. TESSERA_TUNED names another file, or is off; `tsr tune --export` "
-     "writes\n"
-     "the file again (docs/tuning.md)."},
+     "configuration, or it adds in another order than the default, which profile deterministic fixes. The "
+     "default is\n"
+     "used. TESSERA_TUNED names another file, or is off; `tsr tune --export` writes the file again "
+     "(docs/tuning.md)."},
     {"W_CACHE", "compiled code is not kept in the cache",
      "The message holds the reason: the directory cannot be written to, or the disk is full. The program "
      "runs; the next\n"
