@@ -50,11 +50,6 @@ struct LaunchConfig {
   unsigned attributeCount;
 };
 
-/// What precedes the values in the last argument of cuLaunchKernelEx.
-inline void *const kParameterEnd = nullptr;
-inline void *const kParameterBuffer = reinterpret_cast<void *>(1);
-inline void *const kParameterBytes = reinterpret_cast<void *>(2);
-
 /// CALL(member, symbol, parameters) of each function; all of them return CUresult.
 #define TESSERA_CUDA_CALLS(CALL)                                                                             \
   CALL(init, "cuInit", (unsigned))                                                                           \

@@ -1,6 +1,7 @@
 #include "plugins/ptx/runtime/CudaDriver.h"
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace tessera::ptx {
 namespace {
@@ -167,10 +168,13 @@ Outcome CudaDriver::launch(Context, Stream stream, Function function, const GpuL
   config.stream = stream;
   config.attributes = &cluster;
   config.attributeCount = launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 1;
-  size_t bytes = launch.parameters.size();
-  void *extra[] = {kParameterBuffer, const_cast<std::byte *>(launch.parameters.data()), kParameterBytes,
-                   &bytes, kParameterEnd};
-  return call(calls_.launch, &config, function, nullptr, extra);
+  // Not as one buffer: the offsets of tensor maps in it are the assembler's, who aligns the addresses that
+  // they get in constant memory (on sm_90 the parameters begin at 528, so that 48 is aligned to 64).
+  std::vector<void *> values;
+  values.reserve(launch.arguments.size());
+  for (const tsr_be_argument_t &a : launch.arguments)
+    values.push_back(const_cast<std::byte *>(launch.parameters.data() + a.offset));
+  return call(calls_.launch, &config, function, values.data(), nullptr);
 }
 
 } // namespace tessera::ptx

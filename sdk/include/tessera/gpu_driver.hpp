@@ -127,7 +127,7 @@ struct GpuLaunch {
   uint32_t dynamicShared;
   std::span<const std::byte> parameters; // the values, each at its offset
   std::span<const tsr_be_argument_t>
-      arguments; // of each parameter; the last is the workspace, if there is one
+      arguments; // of each parameter in order; the workspace and then tensor maps, if any, come last
 };
 
 /// Whether the driver orders its streams with those of other libraries.

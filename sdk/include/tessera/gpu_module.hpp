@@ -42,12 +42,14 @@ public:
     for (const tsr_be_argument_t &a : arguments_)
       end = std::max(end, a.offset + a.bytes);
     if (spec.workspaceBytes) {
-      arguments_.push_back({TSR_ARGUMENT_POINTER, 8, (end + 7) / 8 * 8});
-      end = arguments_.back().offset + 8;
+      workspace_ = (end + 7) / 8 * 8;
+      arguments_.push_back({TSR_ARGUMENT_POINTER, 8, workspace_});
+      end = workspace_ + 8;
     }
-    if (maps_.bytes()) {
-      firstMap_ = (end + kTensorMapAlign - 1) / kTensorMapAlign * kTensorMapAlign;
-      end = firstMap_ + maps_.bytes();
+    firstMap_ = (end + kTensorMapAlign - 1) / kTensorMapAlign * kTensorMapAlign;
+    for (size_t i = 0; i < spec.tensorMaps.size(); ++i) {
+      arguments_.push_back({TSR_ARGUMENT_SCALAR, kTensorMapBytes, firstMap_ + i * kTensorMapBytes});
+      end = arguments_.back().offset + kTensorMapBytes;
     }
     parameterBytes_ = end;
   }
@@ -81,7 +83,7 @@ public:
     for (uint32_t i = 0; i < valueCount; ++i) // little-endian: the first bytes are the low ones
       std::memcpy(out.data() + arguments_[i].offset, &values[i], arguments_[i].bytes);
     if constexpr (EncodesTensorMaps<D>)
-      if (Outcome o = maps_.encode(module_->state.driver, values, out.data() + firstMap_); o.failed()) {
+      if (Outcome o = maps_.encode(module_->state, values, out.data() + firstMap_); o.failed()) {
         o.text = "kernel " + name + ": a tensor map: " + o.text;
         return o;
       }
@@ -93,7 +95,7 @@ public:
   Outcome launch(typename D::Stream stream, const LaunchGrid &grid, std::vector<std::byte> &parameters,
                  void *workspace) const {
     if (spec_.workspaceBytes)
-      std::memcpy(parameters.data() + arguments_.back().offset, &workspace, sizeof workspace);
+      std::memcpy(parameters.data() + workspace_, &workspace, sizeof workspace);
     GpuLaunch launch{{static_cast<uint32_t>(blocks(grid)), 1, 1},
                      {spec_.block[0], spec_.block[1], spec_.block[2]},
                      {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
@@ -115,7 +117,7 @@ private:
   const GpuDevice &device_;
   std::vector<tsr_be_argument_t> arguments_;
   TensorMaps maps_;
-  uint64_t firstMap_ = 0, parameterBytes_ = 0;
+  uint64_t workspace_ = 0, firstMap_ = 0, parameterBytes_ = 0; // offsets in the parameters, and their size
   int64_t mostBlocks_ = INT64_MAX; // of a launch
 };
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <mutex>
-#include <tessera/gpu_driver.hpp>
+#include <tessera/gpu_context.hpp>
 #include <tessera/tensor_map.hpp>
 #include <utility>
 #include <vector>
@@ -29,7 +29,7 @@ public:
   size_t bytes() const { return maps_.size() * kTensorMapBytes; }
 
   /// Writes the maps for a launch, one after another.
-  template <class D> Outcome encode(D &driver, const uint64_t *values, std::byte *out) {
+  template <class D> Outcome encode(State<D> &state, const uint64_t *values, std::byte *out) {
     for (size_t i = 0; i < maps_.size(); ++i, out += kTensorMapBytes) {
       const TensorMapSizes sizes = sizesOf(maps_[i], values);
       std::lock_guard lock(mutex_);
@@ -40,7 +40,8 @@ public:
         continue;
       }
       Kept made{i, sizes, {}};
-      if (Outcome o = driver.encodeTensorMap(maps_[i], sizes, made.code.data()); o.failed()) return o;
+      Outcome o = state.use([&] { return state.driver.encodeTensorMap(maps_[i], sizes, made.code.data()); });
+      if (o.failed()) return o;
       std::memcpy(out, made.code.data(), kTensorMapBytes);
       if (kept_.size() < kKept)
         kept_.push_back(made);

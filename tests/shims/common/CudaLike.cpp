@@ -1,6 +1,8 @@
 #include "tests/shims/common/CudaLike.h"
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 namespace tessera::shim {
 
@@ -162,6 +164,31 @@ int residentBlocks(Call &call, int *out, void *handle) {
   if (!call.object(functions, handle)) return kInvalidHandle;
   return *out = static_cast<int>(machine().options.residents), 0;
 }
+/// The parameters of a launch, at the offsets of Code.h. `separate` has a pointer to each. `extra` has them in
+/// one buffer, in which the assembler decides the offsets of tensor maps: it aligns their addresses in
+/// constant memory, where parameters begin at an address of its choice.
+std::optional<std::vector<unsigned char>> parametersOf(const OwnKernel &kernel, void **separate, void **extra,
+                                                       void *end) {
+  auto refuse = [](const std::string &text) {
+    machine().breach("parameters", text);
+    return std::nullopt;
+  };
+  if (separate) {
+    std::vector<unsigned char> out(kernel.parameterBytes);
+    for (const OwnKernel::Parameter &p : kernel.parameters) {
+      if (!*separate) return refuse("a parameter has no value");
+      std::memcpy(out.data() + p.offset, *separate++, p.bytes);
+    }
+    return out;
+  }
+  if (!extra || extra[0] != reinterpret_cast<void *>(1) || extra[2] != reinterpret_cast<void *>(2) ||
+      extra[4] != end)
+    return refuse("the parameters are neither separate nor one buffer");
+  if (std::ranges::any_of(kernel.parameters, [](auto &p) { return p.bytes == sizeof(EmulatedTensorMap); }))
+    return refuse("a buffer of parameters has a tensor map, whose offset the assembler decides");
+  const auto *data = static_cast<const unsigned char *>(extra[1]);
+  return std::vector<unsigned char>(data, data + *static_cast<size_t *>(extra[3]));
+}
 int launch(Call &call, void *handle, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
            std::array<unsigned, 3> cluster, unsigned shared, void *streamHandle, void **separate,
            void **extra, void *end) {
@@ -170,14 +197,9 @@ int launch(Call &call, void *handle, std::array<unsigned, 3> grid, std::array<un
   if (!function || !stream) return kInvalidHandle;
   if (!grid[0] || !grid[1] || !grid[2] || grid[0] > INT32_MAX || grid[1] > 65535 || grid[2] > 65535)
     return kInvalidValue;
-  if (separate || !extra || extra[0] != reinterpret_cast<void *>(1) ||
-      extra[2] != reinterpret_cast<void *>(2) || extra[4] != end)
-    return machine().breach("parameters", "the parameters are not one buffer"), kInvalidValue;
-  const Launch asked{grid,
-                     block,
-                     cluster,
-                     shared,
-                     {static_cast<const unsigned char *>(extra[1]), *static_cast<size_t *>(extra[3])}};
+  const auto parameters = parametersOf(function->kernel, separate, extra, end);
+  if (!parameters) return kInvalidValue;
+  const Launch asked{grid, block, cluster, shared, *parameters};
   switch (queueLaunch(*function, stream, asked, call.name, kLaunchFailed)) {
   case Queued::Yes:
     return 0;

@@ -91,7 +91,7 @@ int getFunction(Call &, void **out, void *module, const char *name);
 /// Of a block's threads, shared memory and registers.
 int functionAttribute(Call &, int *out, int which, void *function);
 int residentBlocks(Call &, int *out, void *function);
-/// `extra` has one buffer of parameters; `end` is the marker that ends it.
+/// `separate` points to each parameter, or `extra` has one buffer of them, which the marker `end` ends.
 int launch(Call &, void *function, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
            std::array<unsigned, 3> cluster, unsigned shared, void *stream, void **separate, void **extra,
            void *end);

@@ -327,7 +327,7 @@ EXPORT cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function, int
 EXPORT cuTensorMapEncodeTiled(void *out, int type, uint32_t rank, void *address, const uint64_t *extents,
                               const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides,
                               int interleave, int swizzle, int promotion, int fill) {
-  Call call("cuTensorMapEncodeTiled", false);
+  BEGIN("cuTensorMapEncodeTiled"); // as drivers of CUDA 13.0 demand
   if (capability() < 90) return kInvalidValue;
   static constexpr uint32_t kBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}; // by CUtensorMapDataType
   auto refuse = [&](const std::string &rule) {

@@ -36,7 +36,8 @@ struct CudaApi : ptx::CudaCalls {
   int launchWith(ptx::CudaStream *s, ptx::CudaFunction *function, unsigned threads, unsigned shared,
                  void *values, size_t bytes, unsigned blocksAlongY) {
     ptx::LaunchConfig config{{1, blocksAlongY, 1}, {threads, 1, 1}, shared, s, nullptr, 0};
-    void *extra[] = {ptx::kParameterBuffer, values, ptx::kParameterBytes, &bytes, ptx::kParameterEnd};
+    // CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE and CU_LAUNCH_PARAM_END
+    void *extra[] = {reinterpret_cast<void *>(1), values, reinterpret_cast<void *>(2), &bytes, nullptr};
     return launch(&config, function, nullptr, extra);
   }
   int launchSeparately(ptx::CudaStream *s, ptx::CudaFunction *function) {

@@ -131,7 +131,7 @@ TEST_F(RulesTest, RecordingStreamsAreNotWaitedFor) {
   broke("recording");
   ASSERT_EQ(api.graphDestroy(graph), 0);
 }
-TEST_F(RulesTest, ParametersAreOneBuffer) {
+TEST_F(RulesTest, ParametersHaveValues) {
   Vendor::Driver::Function axpy = load("tsr_kernel_axpy");
   EXPECT_NE(api.launchSeparately(stream, axpy), 0);
   broke("parameters");
