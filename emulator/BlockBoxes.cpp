@@ -80,6 +80,17 @@ void Block::arrive(void *word, int32_t site) {
   endPhase(offset, arrivals);
 }
 
+void Block::requireAlignedBox(const EmulatedTensorMap &map, const int32_t *coordinates, const char *verb,
+                              int32_t site) {
+  if (isBoxAligned(map, coordinates)) return;
+  launch_->report.add("E_EMU_ALIGNMENT", {site, -1},
+                      launch_->kernel.image->site(site).place() + ": " + who(running_) + " " + verb +
+                          " a box that begins at element " + std::to_string(coordinates[0]) + " of rows of " +
+                          std::to_string(map.sizes.strides[0]) +
+                          "-byte elements; boxes begin at multiples of 16 bytes");
+  end();
+}
+
 void Block::copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word,
                     uint32_t ranks, int32_t site) {
   if (ranks) {
@@ -105,6 +116,7 @@ void Block::copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coord
                             " bytes; copies of boxes begin at multiples of 128");
     end();
   }
+  requireAlignedBox(*map, coordinates, "copies", site);
   copy.chunks = chunksOf(*map, coordinates, static_cast<uint32_t>(offset));
   lastCopied_ = 0;
   for (const BoxChunk &chunk : copy.chunks) {

@@ -20,6 +20,7 @@ void Block::storeBox(const EmulatedTensorMap *map, const int32_t *coordinates, c
                             " bytes; stores of boxes begin at multiples of 128");
     end();
   }
+  requireAlignedBox(*map, coordinates, "stores", site);
   Lane &own = lanes_[static_cast<size_t>(running_)];
   BoxStore store{chunksOf(*map, coordinates, static_cast<uint32_t>(offset)), {}, own.storeGroups, site};
   std::erase_if(store.chunks, [](const BoxChunk &chunk) { return chunk.copied == 0; });

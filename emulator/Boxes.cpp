@@ -43,6 +43,10 @@ uint32_t bytesOf(const EmulatedTensorMap &map) {
   return static_cast<uint32_t>(bytes);
 }
 
+bool isBoxAligned(const EmulatedTensorMap &map, const int32_t *coordinates) {
+  return int64_t{coordinates[0]} * static_cast<int64_t>(map.sizes.strides[0]) % kChunk == 0;
+}
+
 std::vector<BoxChunk> chunksOf(const EmulatedTensorMap &map, const int32_t *coordinates, uint32_t offset) {
   const TensorMapSizes &s = map.sizes;
   const auto element = static_cast<uint32_t>(s.strides[0]), rowBytes = s.box[0] * element;

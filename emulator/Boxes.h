@@ -21,6 +21,10 @@ std::string whyNoMap(const EmulatedTensorMap &);
 /// Returns the bytes that a copy writes.
 uint32_t bytesOf(const EmulatedTensorMap &);
 
+/// Whether the box at `coordinates`, innermost first, begins at a multiple of 16 bytes of a row. Anything
+/// else is an illegal instruction to an H200 (driver 580.159), although the PTX ISA does not say so.
+bool isBoxAligned(const EmulatedTensorMap &, const int32_t *coordinates);
+
 /// The chunks of the copy of the box at `coordinates`, innermost first, to `offset` in shared memory.
 std::vector<BoxChunk> chunksOf(const EmulatedTensorMap &, const int32_t *coordinates, uint32_t offset);
 

@@ -72,11 +72,11 @@ def case(name, bound):
     return add
 
 
-def gemm(m, n, k):
+def gemm(m, n, k, kernel=kernels.gemm):
     """C = A @ B in bf16 with f32 sums."""
     a, b = random(m, k, dtype=torch.bfloat16), random(k, n, dtype=torch.bfloat16)
     c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16)
-    return dict(run=lambda: kernels.gemm(a, b, c), peer=lambda: torch.matmul(a, b), others=peers.products(a, b), out=lambda: c,
+    return dict(run=lambda: kernel(a, b, c), peer=lambda: torch.matmul(a, b), others=peers.products(a, b), out=lambda: c,
                 want=lambda: a.double() @ b.double(), flops=2 * m * n * k, poison=[c])
 
 
@@ -93,6 +93,9 @@ for size in (1024, 2048, 4096, 8192):
 for shape in ((4096, 11008, 4096), (16, 4096, 4096), (4095, 4090, 4098)):
     case(f"gemm bf16 {shape[0]}x{shape[1]}x{shape[2]}", 5e-3)(lambda shape=shape: gemm(*shape))
 
+for shape in ((2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 11008, 4096)):
+    case(f"gemm 128x256x64 bf16 {'x'.join(map(str, shape))}", 5e-3)(lambda shape=shape: gemm(*shape, kernels.gemm_wide))
+
 for size in (4096, 8192):
     case(f"gemm fp8 {size}", 5e-3)(lambda size=size: gemm_fp8(size))
 
@@ -104,7 +107,7 @@ def _():
                 want=lambda: a.double() @ b.double(), flops=2 * 4096**3, poison=[])
 
 
-def attention(heads, length, depth, causal):
+def attention(heads, length, depth, causal, **tunables):
     q, k, v = (random(heads, length, depth, dtype=torch.bfloat16) for _ in range(3))
     o = torch.empty_like(q)
 
@@ -114,7 +117,7 @@ def attention(heads, length, depth, causal):
             scores.masked_fill_(torch.ones(length, length, device="cuda", dtype=torch.bool).triu(1), -math.inf)
         return scores.softmax(-1) @ v.double()
 
-    return dict(run=lambda: flash_attention(q, k, v, o, is_causal=causal),
+    return dict(run=lambda: flash_attention(q, k, v, o, is_causal=causal, **tunables),
                 peer=lambda: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal),
                 others=peers.attention(q, k, v, causal), out=lambda: o, want=want, flops=4 * heads * length * length * depth // (2 if causal else 1), poison=[o])
 
@@ -122,6 +125,8 @@ def attention(heads, length, depth, causal):
 for heads, length, depth, causal in ((32, 1024, 64, False), (32, 2048, 128, False), (32, 2048, 128, True)):
     case(f"attention bf16 {heads}x{length}x{depth}{' causal' if causal else ''}", 1e-2)(
         lambda a=(heads, length, depth, causal): attention(*a))
+    case(f"attention 128x128 bf16 {heads}x{length}x{depth}{' causal' if causal else ''}", 1e-2)(
+        lambda a=(heads, length, depth, causal): attention(*a, BLOCK_M=128, BLOCK_N=128, num_warps=8))
 
 
 def stream(run, peer, want, out, moved, poison):

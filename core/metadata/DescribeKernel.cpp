@@ -23,9 +23,9 @@ tsr_be_tensor_map_t tensorMapOf(const MetadataTensorMap &map, const KernelMetada
   const auto slot = [&](const std::string &name) { // of a launch value
     return std::ranges::find(m.params, name, &MetadataParam::name) - m.params.begin() + m.hasReports();
   };
-  const auto number = [&](const std::string &text) {
-    return std::isdigit(static_cast<unsigned char>(text.front())) ? tsr_be_number_t{-1, std::stoll(text)}
-                                                                  : tsr_be_number_t{slot(text), 0};
+  const auto number = [&](const std::string &text) { // dims may have names such as "2*S"
+    const bool isConstant = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); });
+    return isConstant ? tsr_be_number_t{-1, std::stoll(text)} : tsr_be_number_t{slot(text), 0};
   };
   tsr_be_tensor_map_t out{};
   out.value = static_cast<uint32_t>(slot(map.param));

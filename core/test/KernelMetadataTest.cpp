@@ -1,4 +1,5 @@
 #include "core/metadata/KernelMetadata.h"
+#include "core/metadata/DescribeKernel.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <locale>
@@ -373,6 +374,18 @@ TEST(KernelMetadata, TensorMapsAreOfTensorsThatBoxesFit) {
   EXPECT_EQ(ofA("dims: [M, 2*K]"), ": A has an extent or stride that is neither a dim nor a number");
   EXPECT_EQ(ofA("dims: [M, K], strides: [1, M]"),
             ": neighbours along the last axis of A are no neighbours in memory");
+}
+
+TEST(KernelMetadata, TensorMapsReadDimsWhoseNamesBeginWithADigit) {
+  std::string text = with("  lanes_per_program: 4096", "  lanes_per_program: 4096\n  tensor_maps: [{param: "
+                                                       "result, box: [64, 32], swizzle: 128}]");
+  for (size_t at; (at = text.find("B*H")) != std::string::npos;)
+    text.replace(at, 3, "2*S"); // as of a graph function that joins axes
+  const KernelSpec spec = describeKernel(parsed(text), text, 0);
+  ASSERT_EQ(spec.tensorMaps.size(), 1u);
+  EXPECT_EQ(spec.tensorMaps[0].value, 2u);
+  EXPECT_EQ(spec.tensorMaps[0].extents[0].value, 6); // M
+  EXPECT_EQ(spec.tensorMaps[0].extents[1].value, 8); // 2*S
 }
 
 TEST(KernelMetadata, ALaunchHasVariants) {

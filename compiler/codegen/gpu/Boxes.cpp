@@ -62,10 +62,10 @@ Value KernelLowering::tensorMapOf(Value view, ArrayRef<int64_t> box) {
       ->parameter;
 }
 
-Value KernelLowering::boxCoordinate(Value start) { // far outside of the tensor everything is zero
+Value KernelLowering::boxCoordinate(Value start, bool isColumn) { // far outside of the tensor all is zero
+  const int64_t most = isColumn ? INT32_MAX - 15 : INT32_MAX;     // columns stay at multiples of 16 bytes
   start = arith::MaxSIOp::create(b_, start, constant(INT32_MIN));
-  return arith::IndexCastOp::create(b_, b_.getI32Type(),
-                                    arith::MinSIOp::create(b_, start, constant(INT32_MAX)));
+  return arith::IndexCastOp::create(b_, b_.getI32Type(), arith::MinSIOp::create(b_, start, constant(most)));
 }
 
 Value KernelLowering::rankInCluster() {
@@ -91,7 +91,7 @@ void KernelLowering::copyBox(tile::CopyBoxOp op) {
       Value first = scalar(op.getStarts()[axis]);
       if (coordinates.empty() && column) first = arith::AddIOp::create(b_, first, constant(column));
       if (firstRow && axis == rowAxis) first = arith::AddIOp::create(b_, first, firstRow);
-      coordinates.push_back(boxCoordinate(first));
+      coordinates.push_back(boxCoordinate(first, coordinates.empty()));
     }
     // Panels follow each other.
     Value offset = constant(column * to.shape[0]);

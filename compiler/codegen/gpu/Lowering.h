@@ -72,7 +72,7 @@ private:
   void copyBox(tile::CopyBoxOp);
   Value tensorMapOf(Value view, llvm::ArrayRef<int64_t> box);
   /// Where a box begins along an axis (i32).
-  Value boxCoordinate(Value start);
+  Value boxCoordinate(Value start, bool isColumn);
   /// The number of the block in its cluster.
   Value rankInCluster();
   LogicalResult lowerRoles(tile::RolesOp) override;

@@ -102,7 +102,7 @@ LogicalResult KernelLowering::storeBox(tile::StoreBoxOp op) {
       };
       if (coordinates.empty()) move(firstColumn, box.column);
       if (axis == rowAxis) move(firstRow, box.row);
-      coordinates.push_back(boxCoordinate(first));
+      coordinates.push_back(boxCoordinate(first, coordinates.empty()));
     }
     vendor_.emitStoreBox(b_, map, coordinates, partOf(part, i32(0)));
   };

@@ -2,6 +2,9 @@
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/LaunchConditions.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -49,9 +52,29 @@ void addConditions(ParamAttr param, int64_t bytes, LaunchConditions &out) {
   out.addText(outermost + " < " + std::to_string(most));
 }
 
+/// Is the value a multiple of `number` in every program and step, as far as its operations show?
+bool isMultipleOf(Value value, int64_t number) {
+  if (number == 1) return true;
+  if (const auto known = getConstantIntValue(value)) return *known % number == 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && value == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), number) &&
+           isMultipleOf(loop.getStep(), number);
+  }
+  Operation *op = value.getDefiningOp();
+  auto is = [&](Value operand) { return isMultipleOf(operand, number); };
+  if (isa<arith::MulIOp>(op)) return llvm::any_of(op->getOperands(), is);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return is(select.getTrueValue()) && is(select.getFalseValue());
+  return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::IndexCastOp,
+             arith::ExtSIOp>(op) &&
+         llvm::all_of(op->getOperands(), is);
+}
+
 } // namespace
 
-std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, BufferType buffer) {
+std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, Value column,
+                       BufferType buffer) {
   ParamAttr param = kernel.getParam(view);
   const std::string name = param.getName().str();
   if (isPacked(cast<ViewType>(view.getType()).getElementType()))
@@ -72,6 +95,10 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, B
   if (rows > kMostInBox || rows % kRows)
     return llvm::formatv("{0} has {1} rows, not a multiple of {2} up to {3}", buffer, rows, kRows,
                          kMostInBox);
+  // A copy that begins elsewhere is an illegal instruction to the device (H200, driver 580.159).
+  if (!isMultipleOf(column, std::max<int64_t>(1, kBytes / bytes)))
+    return llvm::formatv("its tiles of {0} may begin at columns that are no multiples of {1} bytes", name,
+                         kBytes);
   LaunchConditions conditions;
   addConditions(param, bytes, conditions);
   if (!conditions.isPossible())

@@ -6,9 +6,11 @@
 
 namespace tessera::tile {
 
-/// Returns why tiles of `view` with these extents cannot be copied into buffers of this type by boxes, or an
-/// empty text. Rows are cut into panels (layout::panelBytes), each of which is one box.
-std::string whyNoBoxes(KernelOp kernel, mlir::Value view, llvm::ArrayRef<int64_t> extents, BufferType buffer);
+/// Returns why tiles of `view` with these extents that begin at `column` of the last axis cannot be copied
+/// into buffers of this type by boxes, or an empty text. Rows are cut into panels (layout::panelBytes), each
+/// of which is one box.
+std::string whyNoBoxes(KernelOp kernel, mlir::Value view, llvm::ArrayRef<int64_t> extents, mlir::Value column,
+                       BufferType buffer);
 
 /// Returns the conditions of a launch under which these views can be copied by boxes, as
 /// core/metadata/Guard.h reads them. The views have passed whyNoBoxes.

@@ -92,7 +92,8 @@ SmallVector<StoreOp> findBoxStores(KernelOp kernel) {
     if (!plan) continue;
     auto box = BufferType::get(kernel.getContext(), {plan->rows, plan->columns},
                                store.getView().getType().getElementType(), Swizzle::None);
-    if (whyNoBoxes(kernel, view, store.getExtents(), box).empty()) found.push_back(store);
+    if (whyNoBoxes(kernel, view, store.getExtents(), store.getStarts().back(), box).empty())
+      found.push_back(store);
   }
   return found;
 }

@@ -94,8 +94,7 @@ public:
   /// of the grid fastest, as their block along x; devices take far fewer blocks along y and z.
   Outcome launch(typename D::Stream stream, const LaunchGrid &grid, std::vector<std::byte> &parameters,
                  void *workspace) const {
-    if (spec_.workspaceBytes)
-      std::memcpy(parameters.data() + workspace_, &workspace, sizeof workspace);
+    if (spec_.workspaceBytes) std::memcpy(parameters.data() + workspace_, &workspace, sizeof workspace);
     GpuLaunch launch{{static_cast<uint32_t>(blocks(grid)), 1, 1},
                      {spec_.block[0], spec_.block[1], spec_.block[2]},
                      {spec_.cluster[0], spec_.cluster[1], spec_.cluster[2]},
@@ -118,7 +117,7 @@ private:
   std::vector<tsr_be_argument_t> arguments_;
   TensorMaps maps_;
   uint64_t workspace_ = 0, firstMap_ = 0, parameterBytes_ = 0; // offsets in the parameters, and their size
-  int64_t mostBlocks_ = INT64_MAX; // of a launch
+  int64_t mostBlocks_ = INT64_MAX;                             // of a launch
 };
 
 template <class D> class Module final : public DeviceModule {

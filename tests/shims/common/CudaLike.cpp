@@ -164,8 +164,8 @@ int residentBlocks(Call &call, int *out, void *handle) {
   if (!call.object(functions, handle)) return kInvalidHandle;
   return *out = static_cast<int>(machine().options.residents), 0;
 }
-/// The parameters of a launch, at the offsets of Code.h. `separate` has a pointer to each. `extra` has them in
-/// one buffer, in which the assembler decides the offsets of tensor maps: it aligns their addresses in
+/// The parameters of a launch, at the offsets of Code.h. `separate` has a pointer to each. `extra` has them
+/// in one buffer, in which the assembler decides the offsets of tensor maps: it aligns their addresses in
 /// constant memory, where parameters begin at an address of its choice.
 std::optional<std::vector<unsigned char>> parametersOf(const OwnKernel &kernel, void **separate, void **extra,
                                                        void *end) {

@@ -85,6 +85,11 @@ TEST_F(RulesTest, TensorMapsObeyTheDriver) {
   };
   EXPECT_EQ(encode({}), 0);
   EXPECT_EQ(shim.breaches(), "");
+  ptx::CudaContext *popped;
+  ASSERT_EQ(api.contextPop(&popped), 0);
+  EXPECT_NE(encode({}), 0);
+  broke("no-context");
+  ASSERT_EQ(api.contextPush(api.first), 0);
   struct Case {
     const char *rule;
     void (*breakIt)(TensorMap &);
