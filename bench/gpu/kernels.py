@@ -37,6 +37,16 @@ def product(A: ts.Tensor["M", "K", ts.bf16], B: ts.Tensor["K", "N", ts.bf16]) ->
     return A @ B
 
 
+@ts.jit
+def softmax(X: ts.Tensor["R", 4096, ts.f32]) -> ts.Tensor["R", 4096, ts.f32]:
+    return ts.op.softmax(X)
+
+
+@ts.jit
+def layer_norm(X: ts.Tensor["R", 4096, ts.f32], G: ts.Tensor[4096, ts.f32], B: ts.Tensor[4096, ts.f32]) -> ts.Tensor["R", 4096, ts.f32]:
+    return ts.op.layer_norm(X, G, B)
+
+
 @ts.kernel
 def gelu(X: ts.Tensor["n", ts.bf16], Y: ts.Tensor["n", ts.bf16]):
     for i in ts.tile.parallel(0, n, 2048):

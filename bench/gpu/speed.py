@@ -110,6 +110,7 @@ def _():
 def attention(heads, length, depth, causal, **tunables):
     q, k, v = (random(heads, length, depth, dtype=torch.bfloat16) for _ in range(3))
     o = torch.empty_like(q)
+    kernel = flash_attention.jit(D=depth, **tunables) if tunables else flash_attention
 
     def want():
         scores = q.double() @ k.double().transpose(1, 2) / math.sqrt(depth)
@@ -117,7 +118,7 @@ def attention(heads, length, depth, causal, **tunables):
             scores.masked_fill_(torch.ones(length, length, device="cuda", dtype=torch.bool).triu(1), -math.inf)
         return scores.softmax(-1) @ v.double()
 
-    return dict(run=lambda: flash_attention(q, k, v, o, is_causal=causal, **tunables),
+    return dict(run=lambda: kernel(q, k, v, o, is_causal=causal),
                 peer=lambda: F.scaled_dot_product_attention(q[None], k[None], v[None], is_causal=causal),
                 others=peers.attention(q, k, v, causal), out=lambda: o, want=want, flops=4 * heads * length * length * depth // (2 if causal else 1), poison=[o])
 
@@ -146,6 +147,20 @@ def _():
     y = torch.empty_like(x)
     return stream(lambda: layer_norm(x, g, b, y), lambda: F.layer_norm(x, (4096,), g, b),
                   lambda: F.layer_norm(x.double(), (4096,), g.double(), b.double()), lambda: y, 8 * x.numel(), [y])
+
+
+@case("graph softmax f32 16384x4096", 1e-6)
+def _():
+    x = random(16384, 4096)
+    return stream(lambda: kernels.softmax(x), lambda: torch.softmax(x, -1), lambda: x.double().softmax(-1),
+                  lambda: torch.from_dlpack(kernels.softmax(x)), 8 * x.numel(), [])
+
+
+@case("graph layer_norm f32 16384x4096", 1e-6)
+def _():
+    x, g, b = random(16384, 4096), random(4096), random(4096)
+    return stream(lambda: kernels.layer_norm(x, g, b), lambda: F.layer_norm(x, (4096,), g, b),
+                  lambda: F.layer_norm(x.double(), (4096,), g.double(), b.double()), lambda: torch.from_dlpack(kernels.layer_norm(x, g, b)), 8 * x.numel(), [])
 
 
 @case("saxpy f32 2^28", 1e-6)
