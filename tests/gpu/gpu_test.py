@@ -185,6 +185,13 @@ class Gpu(unittest.TestCase):
             head += b" " * (-(len(head) + 11) % 64) + b"\n"
             (self.folder / f"{name}.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(4 * shape[0] * shape[1]))
 
+    def test_attention_takes_turns(self):
+        """By default on sm_90a, where eight warps compute."""
+        for warps, turns in ((4, False), (8, True)):
+            text = self.run_tool(TSR, "compile", SAMPLES / "flash_attention" / "flash_attention.py", "--target", "ptx:sm_90a", "--dim", "D=64",
+                                 "--set", "BLOCK_M=128", "--set", "BLOCK_N=128", "--set", f"num_warps={warps}", "--emit", "metadata")
+            self.assertEqual("copy_warps: 4, pingpong_groups: 2," in text, turns, text)
+
     def test_matrix_instructions_execute_whole_products(self):
         """The emulator counts: every multiply-add of the sample's product is in a matrix instruction."""
         counted = re.compile(r"executed (\d+) matrix instructions \((\d+) multiply-adds\) and (\d+) other fused multiply-adds")

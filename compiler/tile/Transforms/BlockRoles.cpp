@@ -89,7 +89,7 @@ void BlockParts::finish(ArrayRef<Operation *> shared, ValueRange copyEnd, ValueR
 }
 
 schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t sums, int64_t registers,
-                               bool isPersistent) {
+                               bool isPingpong, bool isPersistent) {
   // With four warps that compute, two blocks share a unit, or a block's threads start with too few registers.
   constexpr int64_t kLeastMathWarps = 8, kMostMathWarps = 28;
   constexpr int64_t kCopyWarps = 4, kMost = 240, kStep = 8;
@@ -98,9 +98,9 @@ schedule::BlockAttr usualRoles(MLIRContext *context, int64_t mathWarps, int64_t 
   const int64_t left = registers / kWarpLanes - kCopyWarps * copyRegisters;
   const int64_t each = std::min(kMost, left / mathWarps / kStep * kStep);
   if (each < copyRegisters) return {};
-  auto roles = schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, /*multiplyWarps=*/0, mathWarps,
-                                        each, /*clusterRows=*/1, /*clusterColumns=*/1, /*sums=*/1,
-                                        /*pingpong=*/false, isPersistent);
+  auto roles =
+      schedule::BlockAttr::get(context, kCopyWarps, copyRegisters, /*multiplyWarps=*/0, mathWarps, each,
+                               /*clusterRows=*/1, /*clusterColumns=*/1, /*sums=*/1, isPingpong, isPersistent);
   return whyNotOnUnit(roles, mathWarps, sums, registers).empty() ? roles : schedule::BlockAttr();
 }
 

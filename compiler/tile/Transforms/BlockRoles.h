@@ -51,7 +51,7 @@ private:
 /// Returns the roles for a kernel with as many warps that compute and sums of each thread, on a unit with so
 /// many registers of 32 bits; null if it is better without.
 schedule::BlockAttr usualRoles(mlir::MLIRContext *, int64_t mathWarps, int64_t sums, int64_t registers,
-                               bool isPersistent);
+                               bool isPingpong, bool isPersistent);
 
 /// Returns why a unit with so many registers, or a kernel with as many warps and sums of each thread, cannot
 /// have these roles, or an empty text.

@@ -109,7 +109,9 @@ std::string Pipelining::whyNotPingpong() {
     return "with pingpong warps take turns between two products of a step, of which one uses what was "
            "computed from the sums of the other; the loop has none";
   for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
-    if (const layout::WarpGrid grid = product.getFragment()->getWarpGrid(); grid.n > 1)
+    if (!product.getFragment())
+      return "with pingpong warps take turns between matrix instructions; a product of the loop has none";
+    else if (const layout::WarpGrid grid = product.getFragment()->getWarpGrid(); grid.n > 1)
       return llvm::formatv("with pingpong each group of warps has its own rows; the warps of a product are "
                            "[{0}, {1}], so that groups share rows and meet",
                            grid.m, grid.n);

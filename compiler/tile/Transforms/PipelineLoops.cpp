@@ -249,10 +249,12 @@ private:
         kernel.setCluster(ArrayRef<int64_t>{roles_.getClusterRows(), roles_.getClusterColumns()});
       }
       if (!why.empty()) return refuseRoles(kernel, why);
-    } else if (!inTensorMemory && pipelining.onlyAddsToSums() &&
-               pipelining.sumsOfLane() > kSumsOfTwoBlocks) { // one block on a unit has nobody to wait for it
-      roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
-                          pipelining.whyNotPersistent().empty());
+    } else if (!inTensorMemory && pipelining.sumsOfLane() > kSumsOfTwoBlocks) {
+      // One block on a unit has nobody to wait for it. Groups of a loop such as attention's take turns.
+      const bool onlyAdds = pipelining.onlyAddsToSums();
+      if (onlyAdds || pipelining.whyNotPingpong().empty())
+        roles_ = usualRoles(&getContext(), warps, pipelining.sumsOfLane(), registers,
+                            /*isPingpong=*/!onlyAdds, onlyAdds && pipelining.whyNotPersistent().empty());
     }
     pipelining.useRoles(roles_);
     return success();
