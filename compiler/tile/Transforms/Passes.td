@@ -241,8 +241,8 @@ def TilePipelineLoops : Pass<"tile-pipeline-loops", "::mlir::ModuleOp"> {
     `schedule.block` names, and by default four where a lane has more than 64 sums and at least eight warps compute,
     so that a unit has one block. By default the grid is persistent then (`tile.block_programs`), so that the copies of a
     program start before the one before it has ended. Where `schedule.block` asks for clusters, the variant `cluster` runs if
-    they divide the grid: what their programs have in common is copied once. With `pingpong` groups of warps take turns between
-    two products of a step. Where sums are in tensor memory, `schedule.block` may give warps of their own to the products,
+    they divide the grid: what their programs have in common is copied once. With `pingpong`, and by default
+    in such a kernel whose loop has them, groups of warps take turns between two products of a step. Where sums are in tensor memory, `schedule.block` may give warps of their own to the products,
     too, and several sets of sums.
   }];
   let options = [
