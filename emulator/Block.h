@@ -100,9 +100,6 @@ public:
   void expectBytes(void *word, uint32_t bytes, int32_t site);
   /// The copy is done, and arrives, at the same place of each block of the cluster whose bit `ranks` has; 0:
   /// of the lane's own.
-  /// Reports a box that begins within 16 bytes of a row, and ends the block then.
-  void requireAlignedBox(const EmulatedTensorMap &map, const int32_t *coordinates, const char *verb,
-                         int32_t site);
   void copyBox(void *to, const EmulatedTensorMap *map, const int32_t *coordinates, void *word, uint32_t ranks,
                int32_t site);
   void awaitBytes(void *word, uint32_t parity, int32_t site);
@@ -160,6 +157,9 @@ public:
   }
 
 private:
+  /// Reports a box that begins within 16 bytes of a row, and ends the block then.
+  void requireAlignedBox(const EmulatedTensorMap &map, const int32_t *coordinates, const char *verb,
+                         int32_t site);
   enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, AtRegisters, AtCluster, Done };
   struct Copy {
     void *to;

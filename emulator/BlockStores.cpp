@@ -36,7 +36,7 @@ void Block::read(BoxStore &store) {
   if (store.isRead) return;
   store.isRead = true;
   for (const BoxChunk &chunk : store.chunks) {
-    const uint8_t *first = shared_ + chunk.offset + chunk.before;
+    const uint8_t *first = shared_ + chunk.offset;
     store.bytes.insert(store.bytes.end(), first, first + chunk.copied);
     if (launch_->checker) launch_->checker->endStore(chunk, store.site);
   }

@@ -63,10 +63,9 @@ std::vector<BoxChunk> chunksOf(const EmulatedTensorMap &map, const int32_t *coor
     for (uint32_t byte = 0; byte < rowBytes; byte += kChunk) {
       const int64_t first = int64_t{coordinates[0]} * element + byte, begin = std::max<int64_t>(first, 0),
                     end = std::min<int64_t>(first + kChunk, static_cast<int64_t>(s.extents[0] * element));
-      BoxChunk chunk{swizzled(offset + row * rowBytes + byte, map.swizzle), nullptr, 0, 0};
+      BoxChunk chunk{swizzled(offset + row * rowBytes + byte, map.swizzle), nullptr, 0};
       if (isInside && begin < end) {
         chunk.from = reinterpret_cast<const uint8_t *>(from + static_cast<uint64_t>(begin));
-        chunk.before = static_cast<uint32_t>(begin - first),
         chunk.copied = static_cast<uint32_t>(end - begin);
       }
       out.push_back(chunk);
@@ -77,7 +76,7 @@ std::vector<BoxChunk> chunksOf(const EmulatedTensorMap &map, const int32_t *coor
 
 void copyChunk(const BoxChunk &chunk, uint8_t *shared) {
   std::memset(shared + chunk.offset, 0, kChunk);
-  if (chunk.copied) std::memcpy(shared + chunk.offset + chunk.before, chunk.from, chunk.copied);
+  if (chunk.copied) std::memcpy(shared + chunk.offset, chunk.from, chunk.copied);
 }
 
 } // namespace tessera::emulator

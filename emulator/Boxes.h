@@ -8,11 +8,11 @@
 
 namespace tessera::emulator {
 
-/// 16 bytes of the destination: `before` zeros, then `copied` bytes from `from`, then zeros.
+/// 16 bytes of the destination: `copied` bytes from `from`, then zeros.
 struct BoxChunk {
   uint32_t offset; // in shared memory
   const uint8_t *from;
-  uint32_t before, copied;
+  uint32_t copied;
 };
 
 /// Returns what of a tensor map breaks the rules of the hardware, or an empty text.
@@ -25,7 +25,7 @@ uint32_t bytesOf(const EmulatedTensorMap &);
 /// else is an illegal instruction to an H200 (driver 580.159), although the PTX ISA does not say so.
 bool isBoxAligned(const EmulatedTensorMap &, const int32_t *coordinates);
 
-/// The chunks of the copy of the box at `coordinates`, innermost first, to `offset` in shared memory.
+/// The chunks of the copy of the aligned box at `coordinates`, innermost first, to `offset` in shared memory.
 std::vector<BoxChunk> chunksOf(const EmulatedTensorMap &, const int32_t *coordinates, uint32_t offset);
 
 void copyChunk(const BoxChunk &, uint8_t *shared);

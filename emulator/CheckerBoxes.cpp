@@ -83,12 +83,12 @@ void Checker::endBox(uint32_t offset) {
 
 void Checker::startStore(const BoxChunk &chunk, int32_t site) {
   const auto bytes = static_cast<int32_t>(chunk.copied);
-  startRead(chunk.offset + chunk.before, bytes, site, "store of a box");
+  startRead(chunk.offset, bytes, site, "store of a box");
   access(chunk.from, bytes, access_flags::kWrite, site);
 }
 
 void Checker::endStore(const BoxChunk &chunk, int32_t site) {
-  endRead(chunk.offset + chunk.before, static_cast<int32_t>(chunk.copied), site);
+  endRead(chunk.offset, static_cast<int32_t>(chunk.copied), site);
 }
 
 void Checker::startEngineRead(uint32_t offset, int32_t site) {

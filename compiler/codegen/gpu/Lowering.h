@@ -71,7 +71,7 @@ private:
   LogicalResult lowerBoxes(Operation *) override;
   void copyBox(tile::CopyBoxOp);
   Value tensorMapOf(Value view, llvm::ArrayRef<int64_t> box);
-  /// Where a box begins along an axis (i32).
+  /// Where a box begins along an axis (i32); a column is a multiple of 16 bytes and remains one.
   Value boxCoordinate(Value start, bool isColumn);
   /// The number of the block in its cluster.
   Value rankInCluster();

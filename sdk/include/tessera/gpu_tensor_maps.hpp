@@ -15,7 +15,8 @@ namespace tessera::gpu {
 
 inline constexpr size_t kTensorMapBytes = 128, kTensorMapAlign = 64;
 
-/// Whether the driver has tensor maps. It writes 128 bytes to `out`, which is aligned to 64.
+/// Whether the driver has tensor maps. It writes 128 bytes to `out`, which is aligned to 64; the context is
+/// entered.
 template <class D>
 concept EncodesTensorMaps =
     requires(D d, const tsr_be_tensor_map_t &map, const TensorMapSizes &sizes, void *out) {

@@ -164,6 +164,7 @@ int residentBlocks(Call &call, int *out, void *handle) {
   if (!call.object(functions, handle)) return kInvalidHandle;
   return *out = static_cast<int>(machine().options.residents), 0;
 }
+namespace {
 /// The parameters of a launch, at the offsets of Code.h. `separate` has a pointer to each. `extra` has them
 /// in one buffer, in which the assembler decides the offsets of tensor maps: it aligns their addresses in
 /// constant memory, where parameters begin at an address of its choice.
@@ -189,6 +190,8 @@ std::optional<std::vector<unsigned char>> parametersOf(const OwnKernel &kernel, 
   const auto *data = static_cast<const unsigned char *>(extra[1]);
   return std::vector<unsigned char>(data, data + *static_cast<size_t *>(extra[3]));
 }
+} // namespace
+
 int launch(Call &call, void *handle, std::array<unsigned, 3> grid, std::array<unsigned, 3> block,
            std::array<unsigned, 3> cluster, unsigned shared, void *streamHandle, void **separate,
            void **extra, void *end) {

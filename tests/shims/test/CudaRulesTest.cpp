@@ -38,6 +38,13 @@ TEST_F(RulesTest, ObjectsStayInTheirContext) {
   ptx::CudaContext *popped;
   api.contextPop(&popped);
 }
+TEST_F(RulesTest, BuffersOfParametersHaveNoTensorMaps) {
+  alignas(64) unsigned char map[128] = {};
+  EXPECT_NE(api.launchWith(stream, load("tsr_kernel_boxes"), 32, 0, map, sizeof map, 1), 0);
+  EXPECT_EQ(shim.breaches(),
+            "parameters: a buffer of parameters has a tensor map, whose offset the assembler decides\n");
+  ASSERT_EQ(api.moduleUnload(module), 0);
+}
 TEST_F(RulesTest, ClustersAreThoseOfTheKernel) {
   uint64_t y = address(block);
   size_t bytes = sizeof y;
