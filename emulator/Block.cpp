@@ -19,7 +19,8 @@ thread_local Block *running = nullptr;
 } // namespace
 
 Block::Block(int lanes, int warp)
-    : fibres_(lanes, kStackBytes), lanes_(static_cast<size_t>(lanes)), warp_(warp), blockLanes_(lanes) {}
+    : fibres_(lanes, kStackBytes), lanes_(static_cast<size_t>(lanes)), states_(lanes), warp_(warp),
+      blockLanes_(lanes) {}
 
 Block &Block::current() { return *running; }
 
@@ -27,6 +28,7 @@ void Block::body(void *self, int lane) {
   Block &block = *static_cast<Block *>(self);
   block.launch_->kernel.entry(block.values_.data());
   block.endLane(lane);
+  block.leave(); // for good
 }
 
 bool Block::run(Launch &launch, int64_t index) {
@@ -49,7 +51,8 @@ bool Block::run(Launch &launch, int64_t index) {
   tensor_ = {};
   random_.seed(launch.schedule.seed + static_cast<uint32_t>(index_) + 1);
   for (Lane &lane : lanes_)
-    lane = {};
+    lane.reset();
+  states_.reset();
   ended_ = 0, clusterArrived_ = 0, clusterPhase_ = 0;
   freeRegisters_.assign(static_cast<size_t>(blocks_), 0);
   barriers_.clear(), registers_.clear();
@@ -58,13 +61,12 @@ bool Block::run(Launch &launch, int64_t index) {
   if (launch.checker) launch.checker->beginBlock(*this);
   fibres_.restart(body, this);
   Block *outer = std::exchange(running, this);
-  for (int lane = -1; !failed_;) {
-    lane = next(lane);
-    if (lane < 0 && (deliver() || deliverProducts())) continue;
-    if (lane < 0) break;
-    running_ = lane;
-    fibres_.enter(lane);
-    if (std::exchange(isRoundOver_, false)) lane = -1;
+  running_ = -1;
+  while (!failed_) {
+    if (const int lane = next(); lane >= 0)
+      fibres_.enter(running_ = lane); // returns when no lane can run
+    else if (!deliver() && !deliverProducts())
+      break;
     if (launch.failed) failed_ = true; // another block, for which this one may wait
   }
   running = outer;
@@ -76,38 +78,50 @@ bool Block::run(Launch &launch, int64_t index) {
   return !failed_;
 }
 
-/// Returns the lane to run after `after` has stopped, or -1 if none can.
-int Block::next(int after) {
-  const int count = lanes();
+int Block::next() {
   const Order order = launch_->schedule.order;
-  if (order == Order::Random) after = static_cast<int>(random_() % static_cast<unsigned>(count));
-  if (order == Order::Descending && after < 0) after = 0;
-  for (int i = 1; i <= count; ++i) {
-    const int lane = ((order == Order::Descending ? after - i : after + i) % count + count) % count;
-    if (lanes_[static_cast<size_t>(lane)].state == State::Ready) return lane;
-  }
-  return -1;
+  int after = std::exchange(isRoundOver_, false) ? -1 : running_;
+  if (order == Order::Descending) return states_.readyBefore(after);
+  if (order == Order::Random) after = static_cast<int>(random_() % static_cast<unsigned>(lanes()));
+  return states_.readyAfter(after);
+}
+
+void Block::leave() {
+  const int lane = failed_ || launch_->failed ? -1 : next();
+  if (lane < 0) return fibres_.leave();
+  if (lane == std::exchange(running_, lane)) return;
+  fibres_.change(lane);
 }
 
 void Block::stop(State state, int32_t site) {
-  Lane &lane = lanes_[static_cast<size_t>(running_)];
-  lane.state = state, lane.site = site;
-  fibres_.leave();
+  states_.set(running_, state);
+  lanes_[static_cast<size_t>(running_)].site = site;
+  leave();
 }
 
-void Block::pause() { fibres_.leave(); }
+void Block::wake(State state) {
+  for (int lane = 0; lane < lanes(); ++lane)
+    if (states_[lane] == state) states_.set(lane, State::Ready);
+}
+
+Block::Waiting Block::lanesIn(State state) const {
+  Waiting waiting;
+  for (int lane = 0; lane < lanes(); ++lane)
+    if (states_[lane] == state && waiting.count++ == 0) waiting.first = lane;
+  return waiting;
+}
 
 void Block::maybePause() {
-  if (launch_->schedule.order == Order::Random && random_() % 4 == 0) pause();
+  if (launch_->schedule.order == Order::Random && random_() % 4 == 0) leave();
 }
 
 uint32_t Block::coordinate(int32_t which) const {
-  const auto lane = static_cast<uint32_t>(running_ % blockLanes_),
-             rank = static_cast<uint32_t>(rankOf(running_));
+  const auto rank = static_cast<uint32_t>(rankOf(running_)),
+             lane = static_cast<uint32_t>(running_) - rank * static_cast<uint32_t>(blockLanes_);
   const uint32_t *block = launch_->kernel.spec.block;
   switch (which) {
   case 0:
-    return lane % block[0];
+    return lane < block[0] ? lane : lane % block[0];
   case 1:
     return lane / block[0] % block[1];
   case 2:
@@ -148,13 +162,14 @@ void Block::barrier(int32_t number, int32_t count, bool waits, int32_t site) {
   barrier.site = site;
   ++barrier.arrived;
   if (waits) {
-    own.barrier = key, own.state = State::AtBarrier, own.site = site;
+    states_.set(running_, State::AtBarrier);
+    own.barrier = key, own.site = site;
   } else {
     barrier.passed.push_back(running_);
     if (launch_->checker) launch_->checker->arriveInBarrier(key);
   }
   if (barrier.arrived == all) return completeBarrier(key);
-  if (waits) fibres_.leave();
+  if (waits) leave();
 }
 
 void Block::completeBarrier(int32_t key) {
@@ -162,8 +177,8 @@ void Block::completeBarrier(int32_t key) {
   ++counts_.barriers;
   std::vector<int> members;
   for (int lane = 0; lane < lanes(); ++lane) {
-    const Lane &other = lanes_[static_cast<size_t>(lane)];
-    if (other.state == State::AtBarrier && other.barrier == key) members.push_back(lane);
+    if (states_[lane] == State::AtBarrier && lanes_[static_cast<size_t>(lane)].barrier == key)
+      members.push_back(lane);
   }
   if (launch_->checker) launch_->checker->barrier(members, key);
   if (members.empty()) return; // no lane waits
@@ -179,11 +194,11 @@ void Block::completeBarrier(int32_t key) {
       end();
     }
   for (const int lane : members) {
-    Lane &member = lanes_[static_cast<size_t>(lane)];
-    member.state = State::Ready, member.isTensorFenced = false;
+    states_.set(lane, State::Ready);
+    lanes_[static_cast<size_t>(lane)].isTensorFenced = false;
   }
   isRoundOver_ = true;
-  fibres_.leave();
+  leave();
 }
 
 // ---- Asynchronous copies
@@ -220,21 +235,18 @@ void Block::awaitCopies(int32_t pending) {
 
 uint32_t Block::meetWarp(const Request &request, int32_t site) {
   Lane &own = lanes_[static_cast<size_t>(running_)];
-  own.request = request, own.state = State::AtWarp, own.site = site;
+  states_.set(running_, State::AtWarp);
+  own.request = request, own.site = site;
   const bool isOfGroup =
       request.meeting == Meeting::SharedProduct || request.meeting == Meeting::SetRegisters;
   const int group = isOfGroup ? kWarpgroup : warp_;
   const int begin = rankOf(running_) * blockLanes_;
   const int first = begin + (running_ - begin) / group * group,
             last = std::min(first + group, begin + blockLanes_);
-  bool isLast = true;
-  for (int lane = first; lane < last; ++lane)
-    if (request.mask >> ((lane - first) % 32) & 1 || group > 32)
-      isLast &= lanes_[static_cast<size_t>(lane)].state == State::AtWarp;
-  if (isLast)
+  if (states_.haveMet(first, last, request.mask))
     completeWarp(first, last);
   else
-    fibres_.leave();
+    leave();
   return own.result;
 }
 
@@ -313,7 +325,7 @@ void Block::completeWarp(int first, int last) {
   if (common.meeting == Meeting::SharedProduct) completeProduct(first, last);
   if (common.meeting == Meeting::ReadBlock) completeBlockRead(first, last);
   for (int lane = first; lane < last; ++lane)
-    if (takesPart(lane)) lanes_[static_cast<size_t>(lane)].state = State::Ready;
+    if (takesPart(lane)) states_.set(lane, State::Ready);
   if (common.meeting == Meeting::Barrier && launch_->checker) {
     std::vector<int> members;
     for (int lane = first; lane < last; ++lane)
@@ -415,13 +427,9 @@ void Block::explainStop() {
   failed_ = true;
   const Image &image = *launch_->kernel.image;
   if (explainRegisters() || explainArrivals() || explainCluster()) return;
-  int atBarrier = 0, atWarp = 0, barrierLane = -1, warpLane = -1, endedLane = -1;
-  for (int i = 0; i < lanes(); ++i) {
-    const State state = lanes_[static_cast<size_t>(i)].state;
-    if (state == State::AtBarrier && atBarrier++ == 0) barrierLane = i;
-    if (state == State::AtWarp && atWarp++ == 0) warpLane = i;
-    if (state == State::Done && endedLane < 0) endedLane = i;
-  }
+  const auto [atBarrier, barrierLane] = lanesIn(State::AtBarrier);
+  const auto [atWarp, warpLane] = lanesIn(State::AtWarp);
+  const int endedLane = lanesIn(State::Done).first;
   if (const std::string all = waitsInBarriers(); !atWarp && !all.empty()) {
     const int32_t site = lanes_[static_cast<size_t>(barrierLane)].site;
     launch_->report.add("E_EMU_DEADLOCK", {site, -1},

@@ -8,6 +8,7 @@
 #include "emulator/BlockReads.h"
 #include "emulator/Boxes.h"
 #include "emulator/Fibres.h"
+#include "emulator/LaneStates.h"
 #include "emulator/Launch.h"
 #include "emulator/Matrix.h"
 #include "emulator/TensorMemory.h"
@@ -128,8 +129,8 @@ public:
   // BlockRegisters.cpp: the registers of the block, of which every lane has `atEntry` when it starts. The
   // lane's group of warps gives some back, or waits until so many are free that each lane has `count`.
   void setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t site);
-  /// Lets other lanes run.
-  void pause();
+  /// Lets other lanes run, until it is this lane's turn again.
+  void leave();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
   void countMultiplyAdds(int64_t number) { counts_.others += number; }
   void countStore() { ++counts_.stores; }
@@ -144,7 +145,7 @@ public:
   int64_t index() const { return index_; }
   int64_t indexOf(int lane) const { return index_ + rankOf(lane); }
   int blocks() const { return blocks_; }
-  int rankOf(int lane) const { return lane / blockLanes_; }
+  int rankOf(int lane) const { return blocks_ == 1 ? 0 : lane / blockLanes_; }
   /// Of a block; from the first byte of the cluster's first block to the last one of its last.
   size_t sharedBytes() const { return sharedBytes_; }
   size_t spannedBytes() const { return static_cast<size_t>(blocks_ - 1) * kArenaBytes + sharedBytes_; }
@@ -160,7 +161,7 @@ private:
   /// Reports a box that begins within 16 bytes of a row, and ends the block then.
   void requireAlignedBox(const EmulatedTensorMap &map, const int32_t *coordinates, const char *verb,
                          int32_t site);
-  enum class State : uint8_t { Ready, AtBarrier, AtWarp, AtArrivals, AtRegisters, AtCluster, Done };
+  using State = LaneState;
   struct Copy {
     void *to;
     const void *from;
@@ -196,28 +197,43 @@ private:
     std::vector<int> passed = {}; // lanes that have arrived and do not wait
     int32_t site = 0;             // of the last arrival
   };
-  struct Lane {
-    State state = State::Ready;
-    int32_t site = 0;
+  /// What a lane is doing, and how often it has done it. Each block begins with the values that are here.
+  struct Progress {
+    int32_t site = 0;    // where it has stopped
     int32_t barrier = 0; // AtBarrier
-    Request request;
     uint32_t result = 0;
-    std::vector<Copy> copies = {};        // that were not awaited, in order
-    int64_t groups = 0;                   // of copies, that ended
-    std::vector<Product> products = {};   // that were not awaited
-    int64_t productGroups = 0;            // that ended
-    std::vector<BoxStore> boxStores = {}; // that were not awaited, in order
-    int64_t storeGroups = 0;              // that ended
-    uint32_t awaited = 0, parity = 0;     // AtArrivals: the offset of the word, and the phase
-    bool isFenced = false;                // nothing has used the registers of products since wgmma.fence
-    std::vector<TensorLoad> loads = {};   // that products do not follow yet
-    bool isTensorFenced = false;          // since it has met other lanes or waited for arrivals
+    int64_t groups = 0;               // of copies, that ended
+    int64_t productGroups = 0;        // that ended
+    int64_t storeGroups = 0;          // that ended
+    uint32_t awaited = 0, parity = 0; // AtArrivals: the offset of the word, and the phase
+    bool isFenced = false;            // nothing has used the registers of products since wgmma.fence
+    bool isTensorFenced = false;      // since it has met other lanes or waited for arrivals
     uint64_t clusterArrivals = 0, clusterWaits = 0;
+  };
+  struct Lane : Progress {
+    Request request;
+    std::vector<Copy> copies;        // that were not awaited, in order
+    std::vector<Product> products;   // that were not awaited
+    std::vector<BoxStore> boxStores; // that were not awaited, in order
+    std::vector<TensorLoad> loads;   // that products do not follow yet
+
+    void reset() {
+      static_cast<Progress &>(*this) = {};
+      copies.clear(), products.clear(), boxStores.clear(), loads.clear();
+    }
   };
 
   static void body(void *self, int lane);
-  int next(int after);
+  /// Returns the lane to run after that which runs, or -1 if none can.
+  int next();
   void stop(State state, int32_t site);
+  /// Lets the lanes go on that are in `state`.
+  void wake(State state);
+  /// How many lanes are in `state`, and the first of them.
+  struct Waiting {
+    int count = 0, first = -1;
+  };
+  Waiting lanesIn(State state) const;
   void completeBarrier(int32_t key);
   /// What lanes wait for in barriers, as the end of a report; "": none does.
   std::string waitsInBarriers() const;
@@ -252,6 +268,7 @@ private:
 
   Fibres fibres_;
   std::vector<Lane> lanes_;
+  LaneStates states_;
   const int warp_;
   std::vector<uint8_t> memory_;
   uint8_t *shared_ = nullptr; // aligned in memory_

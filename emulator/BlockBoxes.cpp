@@ -46,9 +46,10 @@ void Block::initArrivals(void *word, uint32_t count, int32_t site) {
 void Block::endPhase(uint32_t offset, Arrivals &arrivals) {
   if (!arrivals.endPhase()) return;
   if (launch_->checker) launch_->checker->endPhase(offset);
-  for (Lane &lane : lanes_)
-    if (lane.state == State::AtArrivals && lane.awaited == offset && arrivals.hasEnded(lane.parity))
-      lane.state = State::Ready;
+  for (int i = 0; i < lanes(); ++i)
+    if (const Lane &lane = lanes_[static_cast<size_t>(i)];
+        states_[i] == State::AtArrivals && lane.awaited == offset && arrivals.hasEnded(lane.parity))
+      states_.set(i, State::Ready);
 }
 
 void Block::expectBytes(void *word, uint32_t bytes, int32_t site) {
@@ -144,9 +145,9 @@ void Block::finish(const BoxCopy &copy) {
 
 /// No lane can run: the oldest copy that one waits for arrives. Returns false if there is none.
 bool Block::deliver() {
-  for (const Lane &lane : lanes_) {
-    if (lane.state != State::AtArrivals) continue;
-    const auto copy = std::ranges::find(boxes_, lane.awaited, &BoxCopy::word);
+  for (int lane = 0; lane < lanes(); ++lane) {
+    if (states_[lane] != State::AtArrivals) continue;
+    const auto copy = std::ranges::find(boxes_, lanes_[static_cast<size_t>(lane)].awaited, &BoxCopy::word);
     if (copy == boxes_.end()) continue;
     const BoxCopy done = std::move(*copy);
     boxes_.erase(copy);
@@ -173,17 +174,14 @@ void Block::awaitBytes(void *word, uint32_t parity, int32_t site) {
 /// Reports lanes that wait for arrivals for ever, and copies that nobody has waited for.
 bool Block::explainArrivals() {
   const Image &image = *launch_->kernel.image;
-  int waiting = 0;
-  const Lane *first = nullptr;
-  for (const Lane &lane : lanes_)
-    if (lane.state == State::AtArrivals && waiting++ == 0) first = &lane;
-  if (first) {
-    const Arrivals &arrivals = arrivals_.at(first->awaited);
+  if (const auto [waiting, lane] = lanesIn(State::AtArrivals); waiting) {
+    const Lane &first = lanes_[static_cast<size_t>(lane)];
+    const Arrivals &arrivals = arrivals_.at(first.awaited);
     launch_->report.add(
-        "E_EMU_DEADLOCK", {first->site, -1},
-        image.site(first->site).place() + ": " + who(-1) + " cannot go on: " + std::to_string(waiting) +
+        "E_EMU_DEADLOCK", {first.site, -1},
+        image.site(first.site).place() + ": " + who(-1) + " cannot go on: " + std::to_string(waiting) +
             " lanes wait for phase " + std::to_string(arrivals.phase) + " of the word at " +
-            nameOfShared(first->awaited) + ", in which " + std::to_string(arrivals.missing) +
+            nameOfShared(first.awaited) + ", in which " + std::to_string(arrivals.missing) +
             " arrivals and " + std::to_string(arrivals.bytes) + " bytes are missing" + waitsInBarriers());
     return true;
   }

@@ -41,8 +41,7 @@ void Block::completeCluster() {
   clusterArrived_ = 0, ++clusterPhase_;
   ++counts_.barriers;
   if (launch_->checker) launch_->checker->endClusterPhase();
-  for (Lane &lane : lanes_)
-    if (lane.state == State::AtCluster) lane.state = State::Ready;
+  wake(State::AtCluster);
 }
 
 void Block::awaitCluster(int32_t site) {
@@ -59,24 +58,22 @@ void Block::awaitCluster(int32_t site) {
 }
 
 void Block::endLane(int lane) {
-  Lane &own = lanes_[static_cast<size_t>(lane)];
   endStores(lane);
-  own.state = State::Done;
+  states_.set(lane, State::Done);
   ++ended_;
-  if (clusterPhase_ < own.clusterArrivals) --clusterArrived_; // it is not waited for any more
+  if (clusterPhase_ < lanes_[static_cast<size_t>(lane)].clusterArrivals)
+    --clusterArrived_; // it is not waited for any more
   if (launch_->checker && blocks_ > 1) launch_->checker->endLane(lane);
   completeCluster();
 }
 
 /// Reports lanes that wait for their cluster for ever.
 bool Block::explainCluster() {
-  int waiting = 0;
-  const Lane *first = nullptr;
-  for (const Lane &lane : lanes_)
-    if (lane.state == State::AtCluster && waiting++ == 0) first = &lane;
-  if (!first) return false;
-  launch_->report.add("E_EMU_DEADLOCK", {first->site, -1},
-                      launch_->kernel.image->site(first->site).place() + ": " + who(-1) + " cannot go on: " +
+  const auto [waiting, first] = lanesIn(State::AtCluster);
+  if (!waiting) return false;
+  const int32_t site = lanes_[static_cast<size_t>(first)].site;
+  launch_->report.add("E_EMU_DEADLOCK", {site, -1},
+                      launch_->kernel.image->site(site).place() + ": " + who(-1) + " cannot go on: " +
                           std::to_string(waiting) + " lanes wait in its barrier, in which " +
                           std::to_string(lanes() - ended_ - clusterArrived_) + " have not arrived");
   return true;

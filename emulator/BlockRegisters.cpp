@@ -28,23 +28,20 @@ void Block::setRegisters(int32_t count, int32_t atEntry, bool increases, int32_t
       continue;
     }
     free -= missing, held = count;
-    for (Lane &lane : lanes_)
-      if (lane.state == State::AtRegisters) lane.state = State::Ready;
+    wake(State::AtRegisters);
   }
 }
 
 /// Reports lanes that wait for registers for ever.
 bool Block::explainRegisters() {
-  int waiting = 0;
-  const Lane *first = nullptr;
-  for (const Lane &lane : lanes_)
-    if (lane.state == State::AtRegisters && waiting++ == 0) first = &lane;
-  if (!first) return false;
-  launch_->report.add(
-      "E_EMU_DEADLOCK", {first->site, -1},
-      launch_->kernel.image->site(first->site).place() + ": " + who(-1) + " cannot go on: " +
-          std::to_string(waiting) + " lanes wait for registers, of which its other lanes have given back " +
-          std::to_string(freeRegisters_[static_cast<size_t>(rankOf(int(first - lanes_.data())))]));
+  const auto [waiting, first] = lanesIn(State::AtRegisters);
+  if (!waiting) return false;
+  const int32_t site = lanes_[static_cast<size_t>(first)].site;
+  launch_->report.add("E_EMU_DEADLOCK", {site, -1},
+                      launch_->kernel.image->site(site).place() + ": " + who(-1) +
+                          " cannot go on: " + std::to_string(waiting) +
+                          " lanes wait for registers, of which its other lanes have given back " +
+                          std::to_string(freeRegisters_[static_cast<size_t>(rankOf(first))]));
   return true;
 }
 

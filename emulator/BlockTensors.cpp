@@ -248,10 +248,11 @@ void Block::finish(const TensorMemory::Work &work) {
 /// No lane can run: products are done up to the first commit that one waits for. Returns false if there is
 /// none.
 bool Block::deliverProducts() {
-  for (const Lane &lane : lanes_) {
-    if (lane.state != State::AtArrivals) continue;
+  for (int lane = 0; lane < lanes(); ++lane) {
+    if (states_[lane] != State::AtArrivals) continue;
+    const uint32_t awaited = lanes_[static_cast<size_t>(lane)].awaited;
     const auto commit = std::ranges::find_if(
-        tensor_.queue, [&](const TensorMemory::Work &w) { return w.isCommit && w.word == lane.awaited; });
+        tensor_.queue, [&](const TensorMemory::Work &w) { return w.isCommit && w.word == awaited; });
     if (commit == tensor_.queue.end()) continue;
     for (auto left = commit - tensor_.queue.begin() + 1; left > 0; --left) {
       const TensorMemory::Work work = std::move(tensor_.queue.front());

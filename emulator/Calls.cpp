@@ -233,7 +233,7 @@ TESSERA_EMULATED void tsr_emu_access(const void *address, int32_t bytes, int32_t
 
 TESSERA_EMULATED void tsr_emu_atomic(const void *address, int32_t bytes, int32_t flags, int32_t site) {
   Block &block = Block::current();
-  block.pause();
+  block.leave();
   if (block.launch().checker) block.launch().checker->atomic(address, bytes, flags, site);
 }
 

@@ -1,6 +1,7 @@
 #include "emulator/Fibres.h"
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 #if !defined(__x86_64__)
 #error "write the switch between stacks for this processor"
@@ -27,13 +28,14 @@ tesseraSwitchStack:
   popq %r12
   popq %rbx
   popq %rbp
-  ret
+  popq %rcx
+  jmpq *%rcx # a return would be predicted to go to another fibre's caller
   .size tesseraSwitchStack, .-tesseraSwitchStack
 )");
 
 namespace tessera::emulator {
 namespace {
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = 4096, kCacheLine = 64;
 thread_local Fibres *starting = nullptr; // whose fibre begins
 } // namespace
 
@@ -59,9 +61,12 @@ void Fibres::begin() {
 void Fibres::restart(Body body, void *user) {
   body_ = body, user_ = user;
   for (size_t i = 0; i < tops_.size(); ++i) {
+    // Stacks begin at different lines of their pages, so that the fibres' frames are not all in one set of a
+    // cache.
+    const size_t colour = i % (kPage / kCacheLine) * kCacheLine;
     // The same state as if begin() had been called: the return address of the first switch, and six registers
     // below it.
-    auto **top = reinterpret_cast<void **>(stacks_ + (i + 1) * stackBytes_ - 16);
+    auto **top = reinterpret_cast<void **>(stacks_ + (i + 1) * stackBytes_ - colour - 16);
     *--top = nullptr; // begin's own return address: it never returns, but its frame must be aligned
     *--top = reinterpret_cast<void *>(&Fibres::begin);
     for (int k = 0; k < 6; ++k)
@@ -74,6 +79,12 @@ void Fibres::enter(int fibre) {
   starting = this;
   running_ = fibre;
   tesseraSwitchStack(&caller_, tops_[static_cast<size_t>(fibre)]);
+}
+
+void Fibres::change(int to) {
+  starting = this;
+  void **const from = &tops_[static_cast<size_t>(std::exchange(running_, to))];
+  tesseraSwitchStack(from, tops_[static_cast<size_t>(to)]);
 }
 
 void Fibres::leave() { tesseraSwitchStack(&tops_[static_cast<size_t>(running_)], caller_); }

@@ -19,8 +19,10 @@ public:
 
   /// Makes every fibre start from the beginning of `body`; what it was doing is forgotten.
   void restart(Body body, void *user);
-  /// Continues the fibre until it leaves. Called outside of all fibres.
+  /// Continues the fibre, until one leaves. Called outside of all fibres.
   void enter(int fibre);
+  /// Called in a fibre: continues the fibre `to`, which is another one.
+  void change(int to);
   /// Called in a fibre: returns to the caller of enter().
   void leave();
 

@@ -1,9 +1,11 @@
 #include "emulator/Matrix.h"
 #include "emulator/Formats.h"
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 namespace tessera::emulator {
 namespace {
@@ -144,6 +146,52 @@ const Instruction &instructionOf(MatrixInstruction which) {
   return kAll[static_cast<size_t>(which)];
 }
 
+constexpr int kMostExtent = 32; // of an instruction
+using Square = std::array<double, kMostExtent * kMostExtent>;
+/// Where in a Square the elements are that lanes hold: those of lane 0, then those of lane 1, and so on.
+using Places = std::vector<uint16_t>;
+
+Places placesOf(PositionFn position, int lanes, int count) {
+  Places places;
+  for (int lane = 0; lane < lanes; ++lane)
+    for (int i = 0; i < count; ++i) {
+      const auto [row, column] = position(i, lane);
+      places.push_back(static_cast<uint16_t>(row * kMostExtent + column));
+    }
+  return places;
+}
+
+struct Fragments {
+  Places a, b, c;
+};
+/// Computed once: a position takes longer than the multiply-adds of its element.
+const Fragments &fragmentsOf(MatrixInstruction which) {
+  static const auto kAll = [] {
+    std::vector<Fragments> all;
+    for (int i = 0; i < static_cast<int>(MatrixInstruction::Wgmma64xNx16Bf16); ++i) {
+      const Instruction &x = instructionOf(static_cast<MatrixInstruction>(i));
+      all.push_back({placesOf(x.a, x.lanes, x.m * x.k * x.copies / x.lanes),
+                     placesOf(x.b, x.lanes, x.k * x.n * x.copies / x.lanes),
+                     placesOf(x.c, x.lanes, x.m * x.n / x.lanes)});
+    }
+    return all;
+  }();
+  return kAll[static_cast<size_t>(which)];
+}
+
+/// Calls `visit` with each element that lanes hold and its place.
+template <typename Pointer, typename Visit>
+void forEachHeld(std::span<const MatrixOperands> lanes, Pointer MatrixOperands::*held, const Places &places,
+                 size_t bytes, Visit visit) {
+  const size_t count = places.size() / lanes.size();
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    using Byte = std::conditional_t<std::is_same_v<Pointer, void *>, char, const char>;
+    auto *const first = static_cast<Byte *>(lanes[lane].*held);
+    for (size_t i = 0; i < count; ++i)
+      visit(first + i * bytes, places[lane * count + i]);
+  }
+}
+
 } // namespace
 
 int64_t conflictsOf(std::span<const MatrixOperands> rows) {
@@ -172,30 +220,26 @@ int64_t multiply(MatrixInstruction which, std::span<const MatrixOperands> lanes)
     if (std::memcmp(lanes[lane].a, lanes[lane - apart].a, bytesA) != 0 ||
         std::memcmp(lanes[lane].b, lanes[lane - apart].b, bytesB) != 0)
       return 0;
-  constexpr int kMost = 32; // rows, columns and depth
-  double a[kMost][kMost], b[kMost][kMost];
-  auto gather = [&](double (&to)[kMost][kMost], PositionFn position, int lane, const void *from, int count) {
-    for (int i = 0; i < count; ++i) {
-      const auto [row, column] = position(i, lane);
-      to[row][column] =
-          x.factor.read(static_cast<const char *>(from) + static_cast<size_t>(i) * x.factor.bytes);
+  const Fragments &fragments = fragmentsOf(which);
+  lanes = lanes.first(static_cast<size_t>(x.lanes));
+  Square a, b, c;
+  forEachHeld(lanes, &MatrixOperands::a, fragments.a, x.factor.bytes,
+              [&](const char *from, uint16_t place) { a[place] = x.factor.read(from); });
+  forEachHeld(lanes, &MatrixOperands::b, fragments.b, x.factor.bytes,
+              [&](const char *from, uint16_t place) { b[place] = x.factor.read(from); });
+  forEachHeld(lanes, &MatrixOperands::result, fragments.c, bytesOf(x.sum),
+              [&](const char *from, uint16_t place) { c[place] = readSum(x.sum, from); });
+  for (int row = 0; row < x.m; ++row)
+    for (int k = 0; k < x.k; ++k) {
+      const double factor = a[static_cast<size_t>(row * kMostExtent + k)];
+      const double *const other = &b[static_cast<size_t>(k * kMostExtent)];
+      double *const sums = &c[static_cast<size_t>(row * kMostExtent)];
+      for (int column = 0; column < x.n; ++column)
+        sums[column] = x.sum == Sum::F64 ? std::fma(factor, other[column], sums[column])
+                                         : sums[column] + factor * other[column];
     }
-  };
-  for (int lane = 0; lane < x.lanes; ++lane) {
-    const MatrixOperands &own = lanes[static_cast<size_t>(lane)];
-    gather(a, x.a, lane, own.a, countA);
-    gather(b, x.b, lane, own.b, countB);
-  }
-  for (int lane = 0; lane < x.lanes; ++lane)
-    for (int i = 0; i < x.m * x.n / x.lanes; ++i) {
-      char *place = static_cast<char *>(lanes[static_cast<size_t>(lane)].result) +
-                    static_cast<size_t>(i) * bytesOf(x.sum);
-      const auto [row, column] = x.c(i, lane);
-      double sum = readSum(x.sum, place);
-      for (int k = 0; k < x.k; ++k)
-        sum = x.sum == Sum::F64 ? std::fma(a[row][k], b[k][column], sum) : sum + a[row][k] * b[k][column];
-      writeSum(x.sum, sum, place);
-    }
+  forEachHeld(lanes, &MatrixOperands::result, fragments.c, bytesOf(x.sum),
+              [&](char *to, uint16_t place) { writeSum(x.sum, c[place], to); });
   return int64_t{x.m} * x.n * x.k;
 }
 

@@ -23,7 +23,7 @@ Expected<std::string> emit(mlir::ModuleOp module, llvm::CodeGenFileType type) {
   emit::LlvmTarget target{triple, llvm::Triple(triple).isX86() ? "x86-64-v3" : "", ""};
   target.mayCall = anything;
   target.passes = "default<O1>";
-  target.effort = llvm::CodeGenOptLevel::Less;
+  target.effort = llvm::CodeGenOptLevel::None; // most programs are compiled for longer than they run
   target.verify = false;
   return emit::emitFile(module, target, type);
 }
