@@ -24,11 +24,24 @@ Block::Block(int lanes, int warp)
 
 Block &Block::current() { return *running; }
 
-void Block::body(void *self, int lane) {
+void Block::body(void *self, int fibre) {
   Block &block = *static_cast<Block *>(self);
-  block.launch_->kernel.entry(block.values_.data());
-  block.endLane(lane);
-  block.leave(); // for good
+  for (;;) {
+    block.launch_->kernel.entry(block.values_.data());
+    block.endLane(block.running_);
+    const int lane = block.failed_ || block.launch_->failed ? -1 : block.next();
+    if (lane < 0) return;
+    block.running_ = lane;
+    if (int &own = block.lanes_[static_cast<size_t>(lane)].fibre; own < 0)
+      own = fibre;
+    else
+      block.fibres_.change(own); // for good
+  }
+}
+
+int Block::fibreOf(int lane) {
+  int &fibre = lanes_[static_cast<size_t>(lane)].fibre;
+  return fibre < 0 ? fibre = lane : fibre;
 }
 
 bool Block::run(Launch &launch, int64_t index) {
@@ -64,7 +77,7 @@ bool Block::run(Launch &launch, int64_t index) {
   running_ = -1;
   while (!failed_) {
     if (const int lane = next(); lane >= 0)
-      fibres_.enter(running_ = lane); // returns when no lane can run
+      fibres_.enter(fibreOf(running_ = lane)); // returns when no lane can run
     else if (!deliver() && !deliverProducts())
       break;
     if (launch.failed) failed_ = true; // another block, for which this one may wait
@@ -90,7 +103,7 @@ void Block::leave() {
   const int lane = failed_ || launch_->failed ? -1 : next();
   if (lane < 0) return fibres_.leave();
   if (lane == std::exchange(running_, lane)) return;
-  fibres_.change(lane);
+  fibres_.change(fibreOf(lane));
 }
 
 void Block::stop(State state, int32_t site) {

@@ -199,6 +199,7 @@ private:
   };
   /// What a lane is doing, and how often it has done it. Each block begins with the values that are here.
   struct Progress {
+    int fibre = -1;      // it has not begun
     int32_t site = 0;    // where it has stopped
     int32_t barrier = 0; // AtBarrier
     uint32_t result = 0;
@@ -223,7 +224,11 @@ private:
     }
   };
 
-  static void body(void *self, int lane);
+  /// Runs lanes on one fibre, one after the other: a lane needs a stack of its own only if it begins before
+  /// one that has stopped goes on.
+  static void body(void *self, int fibre);
+  /// The fibre of the lane, that of its number if it has not begun.
+  int fibreOf(int lane);
   /// Returns the lane to run after that which runs, or -1 if none can.
   int next();
   void stop(State state, int32_t site);

@@ -1,4 +1,5 @@
 #include "emulator/Fibres.h"
+#include <algorithm>
 #include <new>
 #include <sys/mman.h>
 #include <utility>
@@ -60,31 +61,35 @@ void Fibres::begin() {
 
 void Fibres::restart(Body body, void *user) {
   body_ = body, user_ = user;
-  for (size_t i = 0; i < tops_.size(); ++i) {
-    // Stacks begin at different lines of their pages, so that the fibres' frames are not all in one set of a
-    // cache.
-    const size_t colour = i % (kPage / kCacheLine) * kCacheLine;
-    // The same state as if begin() had been called: the return address of the first switch, and six registers
-    // below it.
-    auto **top = reinterpret_cast<void **>(stacks_ + (i + 1) * stackBytes_ - colour - 16);
-    *--top = nullptr; // begin's own return address: it never returns, but its frame must be aligned
-    *--top = reinterpret_cast<void *>(&Fibres::begin);
-    for (int k = 0; k < 6; ++k)
-      *--top = nullptr;
-    tops_[i] = top;
-  }
+  std::ranges::fill(tops_, nullptr);
+}
+
+void *Fibres::topOf(int fibre) {
+  const auto i = static_cast<size_t>(fibre);
+  if (tops_[i]) return tops_[i];
+  // Stacks begin at different lines of their pages, so that the fibres' frames are not all in one set of a
+  // cache.
+  const size_t colour = i % (kPage / kCacheLine) * kCacheLine;
+  // The same state as if begin() had been called: the return address of the first switch, and six registers
+  // below it.
+  auto **top = reinterpret_cast<void **>(stacks_ + (i + 1) * stackBytes_ - colour - 16);
+  *--top = nullptr; // begin's own return address: it never returns, but its frame must be aligned
+  *--top = reinterpret_cast<void *>(&Fibres::begin);
+  for (int k = 0; k < 6; ++k)
+    *--top = nullptr;
+  return top;
 }
 
 void Fibres::enter(int fibre) {
   starting = this;
   running_ = fibre;
-  tesseraSwitchStack(&caller_, tops_[static_cast<size_t>(fibre)]);
+  tesseraSwitchStack(&caller_, topOf(fibre));
 }
 
 void Fibres::change(int to) {
   starting = this;
   void **const from = &tops_[static_cast<size_t>(std::exchange(running_, to))];
-  tesseraSwitchStack(from, tops_[static_cast<size_t>(to)]);
+  tesseraSwitchStack(from, topOf(to));
 }
 
 void Fibres::leave() { tesseraSwitchStack(&tops_[static_cast<size_t>(running_)], caller_); }

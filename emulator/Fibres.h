@@ -28,7 +28,8 @@ public:
 
 private:
   static void begin();
-  std::vector<void *> tops_; // of the stacks of fibres that do not run
+  void *topOf(int fibre);
+  std::vector<void *> tops_; // of the stacks of fibres that do not run; null: it has not begun
   char *stacks_ = nullptr;
   size_t stackBytes_, allBytes_;
   void *caller_ = nullptr; // the stack of enter()
