@@ -45,7 +45,8 @@ struct Capabilities {
   std::optional<int64_t> lanesPerProgram{}; // iterations of a lane loop in one program; absent: the default
   // axes of elementwise groups become one where strides allow it, adjacent axes are reduced as one, in parts
   bool collapsesAxes = false;
-  bool prefetches = false; // `prefetch` becomes an instruction
+  int64_t partElements = 65536; // of such a part: some microseconds of work
+  bool prefetches = false;      // `prefetch` becomes an instruction
   // Loops are pipelined: their copies into shared memory run ahead. So many steps are in shared memory by
   // default, as far as it has room.
   bool pipelines = false;
@@ -82,6 +83,7 @@ struct TileRequest {
   std::optional<int64_t> rows, columns; // its last two axes; an axis that does not exist has extent 1
   bool reducesOuterAxis = false;        // a reduction along another axis than the last
   std::optional<int64_t> reduced = {};  // extent of that axis
+  std::optional<int64_t> part = {};     // elements of a reduced axis that one program reduces
   bool transposes = false;              // reads a tensor in another order than it writes
   std::optional<DType> product = {};    // of a product's operands
   std::optional<int64_t> elements = {}; // of the iteration space

@@ -183,6 +183,18 @@ def reductions():
     yield function("graph/reduce/long", {"x": (("M", "N"), "f32")}, "return ts.sum(x, axis=-1), ts.sum(x, axis=0), ts.mean(x)",
                    lambda x: (g.reduce("sum", x, 1), g.reduce("sum", x, 0), g.reduce("mean", x)),
                    [{"M": 3, "N": 10007}, {"M": 10007, "N": 3}])
+    # Parts of an axis, which are programs of their own, beside a result of all its elements.
+    columns = [{"M": m, "N": n} for m, n in ((0, 4), (1, 1), (255, 3), (256, 129), (257, 2), (1000, 5))]
+    for dtype in ("f64", "f32", "bf16", "i32", "u8"):
+        def both(x, axis=None, dtype=dtype):
+            y = g.binary("add", x, g.exact(dtype, 1))
+            return y, g.reduce("sum", y, axis), g.reduce("max", y, axis), g.reduce("mean" if DTYPES[dtype].is_float else "sum", x, axis)
+        text = f"y = x + ts.{dtype}(1)\nreturn y, ts.sum(y{{0}}), ts.max(y{{0}}), ts.{'mean' if DTYPES[dtype].is_float else 'sum'}(x{{0}})"
+        yield function(f"graph/reduce/parts/{dtype}", {"x": (("N",), dtype, 0, 2)}, text.format(""), both, [{"N": n} for n in (1, 8191, 8192, 8193, 24577)])
+        yield function(f"graph/reduce/parts/rows/{dtype}", {"x": (("M", "N"), dtype, 0, 2)}, text.format(", axis=0"), lambda x, both=both: both(x, 0),
+                       columns)
+    yield function("graph/reduce/parts/known", {"x": ((200003,), "f32")}, "y = x * 2.0\nreturn y, ts.sum(y), ts.mean(x), ts.max(y)",
+                   lambda x: (lambda y: (y, g.reduce("sum", y), g.reduce("mean", x), g.reduce("max", y)))(g.binary("mul", x, g.exact("f32", 2))), [{}])
 
 
 def normalisations():

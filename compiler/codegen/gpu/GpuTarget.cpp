@@ -16,6 +16,12 @@ namespace {
 /// Elements of a tile of an elementwise chain. A few such tiles fit in the smallest shared memory, 48 KiB.
 constexpr int64_t kTileElements = 1024;
 
+/// Rows and columns of a tile that is transposed: 64 bytes of f16, 128 of f32.
+constexpr int64_t kTransposed = 32;
+
+/// Elements of a part of a reduction, which one block adds. A million elements are then 128 blocks.
+constexpr int64_t kPart = 8192;
+
 /// Elements of rows in registers: 32 for each thread of 256, also of f64.
 constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
 
@@ -37,6 +43,8 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
     : vendor_(vendor), architecture_(architecture), emulation_(emulation) {
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
+  capabilities_.collapsesAxes = true;
+  capabilities_.partElements = kPart;
   capabilities_.swizzles = true;
   capabilities_.approximates = true;
   capabilities_.pipelines = true;
@@ -108,15 +116,28 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
   case schedule::GroupKind::Attention:
     if (isCopiedAhead) return {64, 64};
     return {32, 32};
-  case schedule::GroupKind::Reduce:
-    // A row that fits into the registers of a block is read once. Up to kWarpRow elements are one warp's.
-    if (capabilities_.shuffles && !request.reducesOuterAxis &&
-        request.columns.value_or(0) > kTileElements / 2 && *request.columns <= kBlockRow) {
-      const int64_t width = codegen::coverExtent(request.columns, 1, kBlockRow);
+  case schedule::GroupKind::Map:
+    // Whole sectors of both the tensor that is read and the tensor that is written.
+    if (request.transposes)
+      return {codegen::coverExtent(request.rows, 1, kTransposed),
+              codegen::coverExtent(request.columns, 1, kTransposed)};
+    // Of one axis, vectors of 16 bytes of f32 for each of 256 threads.
+    return codegen::proposeCommonTile(request, kTileElements,
+                                      request.rank > 1 ? codegen::kMostColumns : kTileElements);
+  case schedule::GroupKind::Reduce: {
+    // A row that fits into the registers of a block is read once. Up to kWarpRow elements are one warp's. The
+    // lanes of a block exchange their sums once for each tile, so that of an only row is as long as can be.
+    std::optional<int64_t> columns = request.columns;
+    if (request.rank == 1)
+      columns = std::min({columns.value_or(kBlockRow), request.part.value_or(kBlockRow), kBlockRow});
+    if (capabilities_.shuffles && !request.reducesOuterAxis && columns.value_or(0) > kTileElements / 2 &&
+        *columns <= kBlockRow) {
+      const int64_t width = codegen::coverExtent(columns, 1, kBlockRow);
       const int64_t rows = width <= kWarpRow ? capabilities_.warps : kBlockRow / 2 / width;
       return {codegen::coverExtent(request.rows, 1, std::max<int64_t>(rows, 1)), width};
     }
-    [[fallthrough]];
+    return codegen::proposeCommonTile(request, kTileElements);
+  }
   default:
     return codegen::proposeCommonTile(request, kTileElements);
   }

@@ -24,13 +24,14 @@ using Tensor = tessera::graph::TensorType;
 
 namespace {
 
-/// Elements of a part: some microseconds of work.
-constexpr int64_t kPart = 65536;
+/// Rows of a part of a reduction along an outer axis, whose programs have 128 columns each.
+constexpr int64_t kPartRows = 256;
 
 /// Rewrites one reduction.
 class ReductionSplit {
 public:
-  ReductionSplit(ReduceOp op, FuncOp function) : b_(op), op_(op), function_(function) {}
+  ReductionSplit(ReduceOp op, FuncOp function, const codegen::Capabilities &target)
+      : b_(op), op_(op), function_(function), part_(target.partElements), hasManyUnits_(target.threads > 0) {}
 
   void run() {
     if (op_.getKind() == ReduceKind::ArgMax || op_.getKind() == ReduceKind::ArgMin || op_.getAxes().empty())
@@ -46,8 +47,7 @@ public:
       if (!extent || __builtin_mul_overflow(likely.value_or(0), *extent, &*likely)) likely = std::nullopt;
       if (!likely) break;
     }
-    // A single axis is worth a second launch where it is all the work and known to be long.
-    if (count_ == 1 && (rank_ != 1 || likely.value_or(0) < 2 * kPart)) return;
+    if (count_ == 1 && !isWorthParts(likely)) return;
     if (count_ > 1) findOwn();
     Value x = count_ == 1 ? Value(op_.getInput()) : merged(op_.getInput());
     if (!x) {
@@ -55,10 +55,20 @@ public:
         op->erase();
       return;
     }
-    replaceBy(reduced(x, !likely || *likely > kPart));
+    replaceBy(reduced(x, !likely || *likely > part_));
   }
 
 private:
+  /// A single axis is worth a second launch where it is all the work and known to be long. Of a device with
+  /// many units one would do all of it, and few those of a sum along an outer axis, which has a program for
+  /// each 128 columns: there an axis is worth it unless it is known to be short.
+  bool isWorthParts(std::optional<int64_t> likely) {
+    if (!hasManyUnits_) return rank_ == 1 && likely.value_or(0) >= 2 * part_;
+    if (rank_ > 1 && first_ == rank_ - 1) return false;
+    if (rank_ > 1) part_ = kPartRows;
+    return likely.value_or(2 * part_) >= 2 * part_;
+  }
+
   /// The axes of a tensor whose last axes are those of the input: is each of the reduced ones there, or none?
   bool hasAll(Tensor t) {
     const int64_t first = first_ - (rank_ - t.getRank());
@@ -139,12 +149,12 @@ private:
     if (inParts)
       dims[first_] =
           extentAttr(b_.getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, type.getExtent(first_),
-                                                        IndexExpr::constant(kPart)));
+                                                        IndexExpr::constant(part_)));
     else
       dims.erase(dims.begin() + first_);
     auto result = Tensor::get(b_.getContext(), b_.getArrayAttr(dims), type.getElementType());
     return ReduceOp::create(b_, op_.getLoc(), result, kind, x, b_.getDenseI64ArrayAttr(first_),
-                            /*keep_dims=*/false, inParts ? b_.getI64IntegerAttr(kPart) : IntegerAttr());
+                            /*keep_dims=*/false, inParts ? b_.getI64IntegerAttr(part_) : IntegerAttr());
   }
 
   Value withElements(Value v, Type element) {
@@ -183,6 +193,8 @@ private:
   OpBuilder b_;
   ReduceOp op_;
   FuncOp function_;
+  int64_t part_; // elements along the reduced axis
+  const bool hasManyUnits_;
   int64_t first_ = 0, count_ = 0, rank_ = 0;
   DenseMap<Value, Value> merged_;
   SmallVector<Operation *> made_;    // in the merged shape
@@ -198,9 +210,10 @@ struct ScheduleSplitReductions : impl::ScheduleSplitReductionsBase<ScheduleSplit
       getOperation().emitError() << found.error().message;
       return signalPassFailure();
     }
-    if (!(*found)->capabilities().collapsesAxes) return;
+    const codegen::Capabilities &known = (*found)->capabilities();
+    if (!known.collapsesAxes) return;
     for (ReduceOp op : llvm::to_vector(getOperation().getBody().front().getOps<ReduceOp>()))
-      ReductionSplit(op, getOperation()).run();
+      ReductionSplit(op, getOperation(), known).run();
   }
 };
 

@@ -218,6 +218,7 @@ private:
       return;
     }
     start = withoutCasts(start);
+    if (isOfPart(view, d, dim, start, extent)) return;
     // of concatenated tensors: the loop runs over one of them
     auto sum = only_ ? arith::AddIOp() : start.getDefiningOp<arith::AddIOp>();
     auto variable = dyn_cast<BlockArgument>(sum ? withoutCasts(sum.getLhs()) : start);
@@ -246,6 +247,30 @@ private:
                      std::to_string(step.value_or(0)));
     else if (!isWhole)
       fail(view, "is not stored from its beginning to its end " + at);
+  }
+
+  /// Is the place that of a loop over a part of the dim, part * count + position, in programs of all parts?
+  bool isOfPart(Value view, size_t d, StringRef dim, Value start, int64_t extent) {
+    auto sum = start.getDefiningOp<arith::AddIOp>();
+    auto first = sum ? withoutCasts(sum.getLhs()).getDefiningOp<arith::MulIOp>() : arith::MulIOp();
+    auto position = sum ? dyn_cast<BlockArgument>(withoutCasts(sum.getRhs())) : BlockArgument();
+    auto part = first ? dyn_cast<BlockArgument>(withoutCasts(first.getLhs())) : BlockArgument();
+    if (!position || !part || only_) return false; // the number of parts is the caller's
+    const std::optional<int64_t> count = constantOf(first.getRhs());
+    auto grid = dyn_cast<GridOp>(part.getOwner()->getParentOp());
+    auto loop = dyn_cast<scf::ForOp>(position.getOwner()->getParentOp());
+    if (!count || !grid || !loop || position != loop.getInductionVar()) return false;
+    auto bound = [&](ArrayAttr exprs) {
+      return cast<tile::IndexExprAttr>(exprs[part.getArgNumber()]).getExpr().asConstant();
+    };
+    if (bound(grid.getFrom()) != 0 || bound(grid.getStep()) != 1) return false;
+    const std::optional<int64_t> step = constantOf(loop.getStep());
+    if (constantOf(loop.getLowerBound()) != 0 || !step || *step < 1 || *step > extent) return false;
+    auto least = withoutCasts(loop.getUpperBound()).getDefiningOp<arith::MinSIOp>();
+    auto rest = least ? withoutCasts(least.getLhs()).getDefiningOp<arith::SubIOp>() : arith::SubIOp();
+    return rest && constantOf(least.getRhs()) == count && withoutCasts(rest.getRhs()) == first.getResult() &&
+           isExtent(rest.getLhs(), view, d, dim) && variables_.insert(part).second &&
+           variables_.insert(position).second;
   }
 
   /// Is it the dim's argument, or the constant that the dim is?

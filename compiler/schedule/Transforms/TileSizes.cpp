@@ -55,6 +55,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
     request.reducesOuterAxis = *walked != space.getRank() - 1;
     request.reduced = extent(*walked);
   }
+  request.part = group.parts();
   request.finds = group.finds();
   request.readsNarrow = group.readsNarrow();
   request.readsAgain = group.readsAgain();

@@ -97,6 +97,23 @@ TEST(StoreCoverage, PartsOfJoinedTensors) {
   EXPECT_EQ(part(128), "'out0' is stored in tiles of 64 elements along dim 0, in steps of 128");
 }
 
+TEST(StoreCoverage, PartsOfAnAxis) {
+  auto parts = [](const std::string &from, int64_t count, int64_t most, int64_t step) {
+    return whyNot("\"n\"", "?",
+                  "schedule.grid (%i) = (\"" + from + "\") to (\"m\") step (\"1\") names [\"i\"]",
+                  "%count = arith.constant " + std::to_string(count) + " : index\n%most = arith.constant " +
+                      std::to_string(most) +
+                      " : index\n%first = arith.muli %i, %count : index\n"
+                      "%rest = arith.subi %n, %first : index\n%last = arith.minsi %rest, %most : index\n" +
+                      loop("%last", step, "%place = arith.addi %first, %k : index\n" + tileAt("%place", 16)));
+  };
+  const std::string nowhere = "'out0' is stored at no variable's place along dim 0";
+  EXPECT_EQ(parts("0", 64, 64, 16), "");
+  EXPECT_EQ(parts("1", 64, 64, 16), nowhere);
+  EXPECT_EQ(parts("0", 64, 48, 16), nowhere);
+  EXPECT_EQ(parts("0", 64, 64, 17), nowhere);
+}
+
 TEST(StoreCoverage, ConstantPlaces) {
   auto once = [](const char *dim, const char *shape, const char *start) {
     return whyNot(dim, shape, grid(1),

@@ -1,4 +1,5 @@
 // RUN: tsr-opt %s --pass-pipeline='builtin.module(graph.func(schedule-split-reductions))' | FileCheck %s
+// RUN: tsr-opt %s --pass-pipeline='builtin.module(graph.func(schedule-split-reductions{target=ptx:sm_90a}))' | FileCheck %s --check-prefix=GPU
 
 !mn = !graph.tensor<["M", "N"], f32>
 
@@ -46,14 +47,31 @@ graph.func @left(%x: !mn, %y: !graph.tensor<["N"], f32>, %z: !graph.tensor<["B",
   graph.return %2, %1, %3, %5, %6, %7 : !mn, !graph.tensor<[], f32>, !graph.tensor<[], f32>, !graph.tensor<[], f32>, !graph.tensor<["M"], f32>, !graph.tensor<[], i32>
 }
 
-// Only a vector that is known to be long has parts.
+// Only a vector that is known to be long has parts; of a GPU, which has many units, each one that is not known to be short.
 // CHECK-LABEL: graph.func @vector
 // CHECK-NOT: parts
+// GPU-LABEL: graph.func @vector
+// GPU: graph.reduce sum %{{.*}} axes [0] parts 8192
+// GPU-LABEL: graph.func @columns
+// GPU: graph.reduce sum %{{.*}} axes [0] parts 256 {{.*}} -> !graph.tensor<["ceildiv(M, 256)", "N"], f32>
+// GPU: graph.reduce sum %{{.*}} axes [0] :
+// GPU-LABEL: graph.func @few
+// GPU-NOT: parts
+// GPU-LABEL: graph.func @long
 // CHECK-LABEL: graph.func @long
 // CHECK: graph.reduce sum %{{.*}} axes [0] parts 65536
 graph.func @vector(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[], f32> {
   %0 = graph.reduce sum %x axes [0] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[], f32>
   graph.return %0 : !graph.tensor<[], f32>
+}
+graph.func @columns(%x: !mn) -> !graph.tensor<["N"], f32> {
+  %0 = graph.reduce sum %x axes [0] : (!mn) -> !graph.tensor<["N"], f32>
+  graph.return %0 : !graph.tensor<["N"], f32>
+}
+graph.func @few(%x: !mn, %y: !graph.tensor<[300, "N"], f32>) -> (!graph.tensor<["M"], f32>, !graph.tensor<["N"], f32>) {
+  %0 = graph.reduce sum %x axes [1] : (!mn) -> !graph.tensor<["M"], f32>
+  %1 = graph.reduce sum %y axes [0] : (!graph.tensor<[300, "N"], f32>) -> !graph.tensor<["N"], f32>
+  graph.return %0, %1 : !graph.tensor<["M"], f32>, !graph.tensor<["N"], f32>
 }
 graph.func @long(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[], f32> attributes {schedule.hints = {N = 1000000}} {
   %0 = graph.reduce sum %x axes [0] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[], f32>

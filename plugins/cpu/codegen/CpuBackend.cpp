@@ -59,8 +59,8 @@ public:
   const codegen::Capabilities &capabilities() const override { return capabilities_; }
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
-    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, transposes, product, elements, finds,
-                 readsNarrow, readsAgain, readsRows] = request;
+    const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, part, transposes, product, elements,
+                 finds, readsNarrow, readsAgain, readsRows] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
       // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
