@@ -159,7 +159,8 @@ Expected<std::string> emitIr(mlir::ModuleOp module, const LlvmTarget &target) {
 
 Expected<std::vector<std::string>> emitObjects(mlir::OwningOpRef<mlir::ModuleOp> module,
                                                const LlvmTarget &target) {
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules = splitFunctions(std::move(module));
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules =
+      splitFunctions(std::move(module), target.keepsCallees);
   std::vector<Expected<std::string>> objects(modules.size(), failure(""));
   size_t next = 0;
   std::mutex reading; // the MLIR context is read under this lock, because its own threading may be off

@@ -38,6 +38,8 @@ struct LlvmTarget {
   /// Has the target integers of so many bits? Null: LLVM makes any width of those that it has. Another width
   /// in the optimised module is an error.
   llvm::function_ref<bool(unsigned bits)> hasInteger = nullptr;
+  /// Must a function be compiled together with those that it calls?
+  bool keepsCallees = false;
   /// Does LLVM verify the IR around code generation?
   bool verify = true;
 };

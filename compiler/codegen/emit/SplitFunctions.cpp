@@ -11,12 +11,15 @@ namespace {
 
 using namespace mlir;
 
+using Globals = SmallVector<LLVM::GlobalOp>;
+
 constexpr int64_t kPartOperations = 500; // a smaller part would cost more to set up than it saves
 constexpr int64_t kParts = 8;
 
 struct Function {
   LLVM::LLVMFuncOp op;
   int64_t operations = 0, index = 0;
+  Globals globals = {}; // that it alone uses, such as the shared memory of a kernel
 };
 
 int64_t operationsIn(Operation *op) {
@@ -32,6 +35,11 @@ StringRef functionOf(Operation *op) {
   return address ? address.getGlobalName() : StringRef();
 }
 
+bool isInternal(const Function &f) {
+  const LLVM::Linkage linkage = LLVM::LLVMFuncOp(f.op).getLinkage();
+  return linkage == LLVM::Linkage::Internal || linkage == LLVM::Linkage::Private;
+}
+
 /// Turns internal functions into hidden ones, which every part may call.
 void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
   std::string suffix;
@@ -39,7 +47,7 @@ void exposeInternals(ModuleOp module, ArrayRef<Function> functions) {
     if (suffix.empty() && f.op.getLinkage() == LLVM::Linkage::External) suffix = "." + f.op.getName().str();
   llvm::DenseMap<StringRef, FlatSymbolRefAttr> renamed;
   for (Function f : functions) {
-    if (f.op.getLinkage() != LLVM::Linkage::Internal && f.op.getLinkage() != LLVM::Linkage::Private) continue;
+    if (!isInternal(f)) continue;
     auto before = f.op.getSymNameAttr();
     auto name = StringAttr::get(module.getContext(), before.getValue() + suffix);
     renamed[before.getValue()] = FlatSymbolRefAttr::get(name);
@@ -70,24 +78,41 @@ void declareCallees(ModuleOp part, SymbolTable &all) {
   });
 }
 
+/// Gives each global to the function that uses it. Returns false if there is not one such function.
+bool assignGlobals(ModuleOp module, MutableArrayRef<Function> functions) {
+  llvm::DenseMap<StringRef, Function *> users;
+  for (Function &f : functions)
+    f.op.walk([&](LLVM::AddressOfOp address) {
+      auto [known, isNew] = users.try_emplace(address.getGlobalName(), &f);
+      if (!isNew && known->second != &f) known->second = nullptr;
+    });
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    Function *user = users.lookup(global.getSymName());
+    if (!user || global.getInitializerBlock()) return false;
+    user->globals.push_back(global);
+  }
+  return true;
+}
+
 } // namespace
 
-std::vector<OwningOpRef<ModuleOp>> splitFunctions(OwningOpRef<ModuleOp> module) {
+std::vector<OwningOpRef<ModuleOp>> splitFunctions(OwningOpRef<ModuleOp> module, bool keepsCallees) {
   std::vector<OwningOpRef<ModuleOp>> parts;
   std::vector<Function> functions;
   int64_t total = 0;
   for (Operation &op : *module->getBody()) {
     auto f = dyn_cast<LLVM::LLVMFuncOp>(op);
-    if (!f) {
+    if (!f && !isa<LLVM::GlobalOp>(op)) {
       functions.clear();
       break;
     }
-    if (f.isExternal()) continue;
+    if (!f || f.isExternal()) continue;
     functions.push_back({f, operationsIn(f), int64_t(functions.size())});
     total += functions.back().operations;
   }
+  if (keepsCallees && llvm::any_of(functions, isInternal)) functions.clear();
   const int64_t count = std::min<int64_t>({kParts, total / kPartOperations, int64_t(functions.size())});
-  if (count < 2) {
+  if (count < 2 || !assignGlobals(*module, functions)) {
     parts.push_back(std::move(module));
     return parts;
   }
@@ -104,6 +129,8 @@ std::vector<OwningOpRef<ModuleOp>> splitFunctions(OwningOpRef<ModuleOp> module) 
     auto least = llvm::min_element(load);
     *least += f.operations;
     Block *body = parts[least - load.begin()]->getBody();
+    for (LLVM::GlobalOp global : f.globals)
+      global->moveBefore(body, body->end());
     f.op->moveBefore(body, body->end());
   }
   for (auto &part : parts)

@@ -159,8 +159,9 @@ Expected<std::string> GpuTarget::emitAssembly(ModuleOp module) const {
 }
 
 Expected<std::vector<std::string>> GpuTarget::emitObjects(OwningOpRef<ModuleOp> module) const {
-  Expected<std::string> bytes = emulation_ == Emulation::None ? vendor_.emitObject(*module, architecture_)
-                                                              : emulate::emitHostImage(*module);
+  Expected<std::string> bytes = emulation_ == Emulation::None
+                                    ? vendor_.emitObject(std::move(module), architecture_)
+                                    : emulate::emitHostImage(*module);
   if (!bytes) return bytes.error();
   return std::vector{std::move(*bytes)};
 }

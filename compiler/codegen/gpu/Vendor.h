@@ -254,9 +254,10 @@ public:
   virtual bool hasAtomic(std::optional<mlir::LLVM::AtomicBinOp> kind, mlir::Type type) const { return true; }
 
   /// Compiles functions and globals of the LLVM dialect to text for people (PTX, AMDGCN assembly, SPIR-V
-  /// assembly), or to the image that the driver loads. On failure returns E_BACKEND.
+  /// assembly), or to the image that the driver loads; that consumes the module. On failure returns
+  /// E_BACKEND.
   virtual Expected<std::string> emitAssembly(mlir::ModuleOp, const Architecture &) const = 0;
-  virtual Expected<std::string> emitObject(mlir::ModuleOp, const Architecture &) const = 0;
+  virtual Expected<std::string> emitObject(mlir::OwningOpRef<mlir::ModuleOp>, const Architecture &) const = 0;
 
   // The same for every vendor:
   std::vector<std::string> targetNames() const final;

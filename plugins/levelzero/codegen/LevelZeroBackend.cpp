@@ -240,11 +240,11 @@ public:
   /// LLVM 22 keeps the ids of labels from one module to the next, under the addresses of its functions: when
   /// an address is reused, ids are defined twice (llvm-project issue 160613). Such a module cannot be read
   /// back. It is emitted again while the addresses that are now free are occupied.
-  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &) const override {
+  Expected<std::string> emitObject(OwningOpRef<ModuleOp> module, const gpu::Architecture &) const override {
     constexpr int kAttempts = 16;
     std::vector<std::unique_ptr<std::byte[]>> taken;
     for (int attempt = 1;; ++attempt) {
-      Expected<std::string> bytes = emit(module, llvm::CodeGenFileType::ObjectFile);
+      Expected<std::string> bytes = emit(*module, llvm::CodeGenFileType::ObjectFile);
       if (!bytes) return bytes;
       Expected<std::string> numbered = numberIds(*bytes);
       if (numbered || attempt == kAttempts) return numbered;

@@ -232,8 +232,9 @@ public:
     if (text) *text = withoutShortNegations(*text);
     return text;
   }
-  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {
-    return emitAssembly(module, target);
+  Expected<std::string> emitObject(OwningOpRef<ModuleOp> module,
+                                   const gpu::Architecture &target) const override {
+    return emitAssembly(*module, target);
   }
 };
 

@@ -13,6 +13,7 @@
 #include "plugins/rocm/Architectures.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
+#include <deque>
 
 using namespace mlir;
 
@@ -221,26 +222,31 @@ public:
   }
 
   Expected<std::string> emitAssembly(ModuleOp module, const gpu::Architecture &target) const override {
-    return emit(module, target, llvm::CodeGenFileType::AssemblyFile);
+    return emit::emitFile(module, machine(target), llvm::CodeGenFileType::AssemblyFile);
   }
-  Expected<std::string> emitObject(ModuleOp module, const gpu::Architecture &target) const override {
-    Expected<std::string> object = emit(module, target, llvm::CodeGenFileType::ObjectFile);
-    if (!object) return object;
-    emit::MemoryFile input(*object);
-    if (!input.good()) return Error{"E_BACKEND", "no memory file for the linker", ""};
-    return emit::link({"-shared", "--no-undefined", input.path()});
+  Expected<std::string> emitObject(OwningOpRef<ModuleOp> module,
+                                   const gpu::Architecture &target) const override {
+    Expected<std::vector<std::string>> objects = emit::emitObjects(std::move(module), machine(target));
+    if (!objects) return objects.error();
+    std::deque<emit::MemoryFile> inputs;
+    std::vector<std::string> words{"-shared", "--no-undefined"};
+    for (const std::string &object : *objects) {
+      if (!inputs.emplace_back(object).good()) return Error{"E_BACKEND", "no memory file for the linker", ""};
+      words.push_back(inputs.back().path());
+    }
+    return emit::link(words);
   }
 
 private:
-  Expected<std::string> emit(ModuleOp module, const gpu::Architecture &target,
-                             llvm::CodeGenFileType type) const {
+  emit::LlvmTarget machine(const gpu::Architecture &target) const {
     initializeOnce();
-    auto prepare = [](llvm::Module &ir) {
+    static constexpr auto kPrepare = [](llvm::Module &ir) {
       ir.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
     };
-    emit::LlvmTarget llvmTarget{triple().str(), std::string(target.name), std::string(target.features),
-                                prepare};
-    return emit::emitFile(module, llvmTarget, type);
+    emit::LlvmTarget machine{triple().str(), std::string(target.name), std::string(target.features),
+                             kPrepare};
+    machine.keepsCallees = true;
+    return machine;
   }
 };
 

@@ -55,7 +55,7 @@ Code compile(const std::string &program, const gpu::GpuTarget &target, Form form
   });
   const gpu::Vendor &vendor = target.vendor();
   Expected<std::string> made = form == Form::Assembly ? vendor.emitAssembly(*image, target.architecture())
-                                                      : vendor.emitObject(*image, target.architecture());
+                                                      : vendor.emitObject(std::move(image), target.architecture());
   code.ok = bool(made);
   (made ? code.bytes : code.why) = made ? *made : made.error().message;
   return code;
