@@ -3,6 +3,7 @@
 #include "compiler/codegen/emulate/Emulate.h"
 #include "compiler/codegen/gpu/ConvertToLlvm.h"
 #include "compiler/codegen/gpu/Lowering.h"
+#include "compiler/schedule/IR/VariantBodies.h"
 #include "compiler/target/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,7 +24,7 @@ constexpr int64_t kTransposed = 32;
 constexpr int64_t kPart = 8192;
 
 /// Elements of rows in registers: 32 for each thread of 256, also of f64.
-constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
+constexpr int64_t kWarpRow = 1024, kStreamedRow = 2048, kBlockRow = 8192;
 
 /// Rows of the smallest matrix instructions that have their factors in registers.
 constexpr int64_t kFewRows = 16;
@@ -136,11 +137,37 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
       const int64_t rows = width <= kWarpRow ? capabilities_.warps : kBlockRow / 2 / width;
       return {codegen::coverExtent(request.rows, 1, std::max<int64_t>(rows, 1)), width};
     }
+    // Of long rows, whose number of columns is unknown, too: those that are known to be short have a tile, or
+    // a variant, of their own.
+    if (capabilities_.shuffles && !request.reducesOuterAxis && !columns) return {1, kStreamedRow};
     return codegen::proposeCommonTile(request, kTileElements);
   }
   default:
     return codegen::proposeCommonTile(request, kTileElements);
   }
+}
+
+/// Rows of unknown length have a tile for short ones beside the wide tile, of which they would use little.
+std::vector<codegen::VariantProposal>
+GpuTarget::proposeVariants(const codegen::VariantRequest &request) const {
+  schedule::GroupOp group = request.group;
+  const ArrayRef<int64_t> tile = group.getTile();
+  const bool isMap = group.getKind() == schedule::GroupKind::Map,
+             isReduction = group.getKind() == schedule::GroupKind::Reduce && !request.reducesOuterAxis;
+  if (request.extent("columns") || tile.size() != 2 || !(isMap || isReduction)) return {};
+  if (tile[1] != (isMap ? codegen::kMostColumns : kStreamedRow)) return {}; // a transpose, or an only row
+  auto variant = [&](const char *name, int64_t longest, int64_t rows, int64_t columns) {
+    return codegen::VariantProposal{
+        .name = name,
+        .when = longest ? "columns <= " + std::to_string(longest) : "",
+        .body = schedule::kTileBody.str(),
+        .order = isMap ? "exact" : "tiles(" + std::to_string(columns) + ")",
+        .cost = "",
+        .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}};
+  };
+  const codegen::VariantProposal shortRows =
+      isMap ? variant("short", 64, 64, 64) : variant("short", 256, kTileElements / 256, 256);
+  return {shortRows, variant("general", 0, tile[0], tile[1])};
 }
 
 void GpuTarget::addLoweringPasses(OpPassManager &pm) const {

@@ -31,6 +31,7 @@ public:
   std::string name() const override;
   const codegen::Capabilities &capabilities() const override { return capabilities_; }
   llvm::SmallVector<int64_t> proposeTile(const codegen::TileRequest &) const override;
+  std::vector<codegen::VariantProposal> proposeVariants(const codegen::VariantRequest &) const override;
   void addLoweringPasses(mlir::OpPassManager &) const override;
   Expected<std::string> emitAssembly(mlir::ModuleOp) const override;
   /// One file, which the driver loads.

@@ -131,12 +131,14 @@ private:
     if (reduction_ == "none") {
       t.line(2, "x[", at, "] = ", value);
     } else if (reduction_ == "mul") {
-      // until no other lane has changed the element; bits, because a NaN is not equal to itself
+      // Until no other lane has changed the element; bits, because a NaN is not equal to itself.
       const std::string type = info(dtype).bits == 64 ? "ts.i64" : "ts.i32";
       auto bits = [&](const char *x) {
         return isFloat(dtype) ? "ts.tile.bitcast(" + std::string(x) + ", " + type + ")" : std::string(x);
       };
-      t.line(2, "v = ", value).line(2, "old = x[", at, "]").line(2, "again = True").line(2, "while again:");
+      // A first exchange of v for v reads: an ordinary read would race with the exchanges of other lanes.
+      t.line(2, "v = ", value).line(2, "old = ts.tile.atomic_cas(x, (", at, ",), v, v)");
+      t.line(2, "again = True").line(2, "while again:");
       t.line(3, "now = ts.tile.atomic_cas(x, (", at, ",), old, old * v)");
       t.line(3, "again = ", bits("now"), " != ", bits("old")).line(3, "old = now");
     } else {
