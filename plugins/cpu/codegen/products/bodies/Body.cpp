@@ -68,7 +68,9 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   };
   const WayChoice way(*p, p->way != Way::ByExtents && canCompute());
   if (TESSERA_A == n && way.takes(Way::Dot, Dots::takes(*p))) return runWith(Dots(x));
-  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1)) return runWith(Row<T, TESSERA_A>(x));
+  // A batch of rows of a few elements is for blocks, which begin with the next one while they end the last.
+  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1 && !(end - begin > 1 && Block::takes(*p))))
+    return runWith(Row<T, TESSERA_A>(x));
   if (TESSERA_A == t && way.takes(Way::Columns, FewColumns::takes(*p))) return runWith(FewColumns(x));
 #ifdef __AVX512F__
   if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot

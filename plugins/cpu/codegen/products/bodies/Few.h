@@ -168,6 +168,7 @@ template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTh
   static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
   static constexpr int64_t kCopyBytes = int64_t{448} << 10;
   static_assert(kCopyBytes <= kPanelBytes + kRowsOfABytes);
+  static constexpr int64_t kManyResults = 16;
   /// B is one column without gaps. It is the few, whatever the number of rows, so that no others are
   /// compiled.
   static constexpr bool kIsLine = !TransposedB && kMostCopied == 0;
@@ -177,12 +178,16 @@ public:
 
   /// Is a product of these extents computed as dots? A is not transposed.
   static bool takes(const Problem &p) {
-    if (p.depth < Terms::kLeastDepth) return false;
-    if (TransposedB) return Terms::isFew(p.rows, p.depth) || Terms::isFew(p.columns, p.depth);
-    return isLine(p) || (copies(p) && isWorthCopying(p));
+    if (p.depth < Terms::kLeastDepth || isTiny(p)) return false;
+    if (TransposedB) return isWorth(p.rows, p.columns, p.depth) || isWorth(p.columns, p.rows, p.depth);
+    return (isLine(p) && isWorth(1, p.rows, p.depth)) || (copies(p) && isWorthCopying(p));
   }
   /// Can it be?
-  static bool canCompute(const Problem &p) { return takes(p) || (!TransposedB && copies(p)); }
+  static bool canCompute(const Problem &p) {
+    if (p.depth < Terms::kLeastDepth) return false;
+    return TransposedB ? Terms::isFew(p.rows, p.depth) || Terms::isFew(p.columns, p.depth)
+                       : isLine(p) || copies(p);
+  }
 
   explicit Dot(Context<T, In> &x)
       : x_(x), copies_(!TransposedB && copies(x.p)), strideOfColumns_(copies_            ? x.p.depth
@@ -214,6 +219,17 @@ public:
 private:
   /// Is B one column without gaps?
   static bool isLine(const Problem &p) { return p.columns == 1 && p.strideB == 1; }
+  static constexpr bool kIsInteger = __is_same(T, int32_t);
+  /// One of many products of a column, each of which takes less time than the sum of its lanes.
+  static bool isTiny(const Problem &p) {
+    return !kIsInteger && p.batchAxes > 0 && p.columns == 1 && p.depth < kLanes<T> / 2;
+  }
+  /// A dot ends with a sum of its lanes, which takes as long as many steps of k: other bodies for floats,
+  /// whose lanes are results, compute many short dots faster.
+  static bool isWorth(int64_t few, int64_t many, int64_t depth) {
+    return Terms::isFew(few, depth) &&
+           (kIsInteger || many <= kManyResults || depth >= (few <= 2 ? kLanes<T> / 2 : 4 * kLanes<T>));
+  }
   static bool copies(const Problem &p) {
     return !isLine(p) && p.columns <= kMostCopied && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
   }

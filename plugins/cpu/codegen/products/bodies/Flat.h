@@ -14,7 +14,7 @@ template <class T, bool TransposedA, bool TransposedB> class Flat {
   static constexpr int64_t kLane = kLanes<T>, kMost = 2 * kLane; // elements of an operand
   /// With fewer, the table takes longer than it saves; with fewer rows in a group, register blocks are as
   /// fast.
-  static constexpr int64_t kUnitsWorthTable = 64, kRowsOfGroup = 6;
+  static constexpr int64_t kUnitsWorthTable = 4, kRowsOfGroup = 6;
 
 public:
   static bool takes(const Problem &p, int64_t programs) {

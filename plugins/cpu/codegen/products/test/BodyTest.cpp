@@ -248,7 +248,8 @@ void checkBound(const std::vector<float> &a, const std::vector<float> &b, const 
 /// compute it, so that extents choose, or it is one of several.
 enum class Order { Chain, Dot, Any };
 Order orderOf(Way way, const Case &x, bool transA, bool transB, bool isFloat, int64_t lanes) {
-  const bool isFew = transB && (x.rows <= 4 || x.columns <= 4); // of every dtype
+  const int64_t few = isFloat ? 8 : 4; // of integers of any depth
+  const bool isFew = transB && (x.rows <= few || x.columns <= few);
   const bool isNarrow = !transB && isFloat && x.columns <= lanes / 2;
   if (way == Way::Panels) return Order::Chain;
   if (way == Way::Dot && !transA && (isFew || isNarrow)) return Order::Dot;
@@ -320,8 +321,14 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   // Few columns of a B that is not transposed are copied.
   const bool copiesB =
       !std::is_integral_v<T> && x.columns <= lanes / 2 && x.rows >= 64 && x.depth >= 4 * lanes;
-  const bool isDotByExtents =
-      !transA && (transB ? x.rows <= 8 || x.columns <= 8 : (x.columns == 1 && strideB == 1) || copiesB);
+  // Short dots of many results are for other bodies.
+  auto areDots = [&](int64_t few, int64_t many) {
+    return few <= 8 && (std::is_integral_v<T> || many <= 16 || x.depth >= (few <= 2 ? lanes / 2 : 4 * lanes));
+  };
+  const bool areTiny = !std::is_integral_v<T> && x.batch > 1 && x.columns == 1 && x.depth < lanes / 2;
+  const bool isDotByExtents = !transA && !areTiny &&
+                              (transB ? areDots(x.rows, x.columns) || areDots(x.columns, x.rows)
+                                      : (x.columns == 1 && strideB == 1 && areDots(1, x.rows)) || copiesB);
   const Order order = orderOf(way, x, transA, transB, !std::is_integral_v<T>, lanes);
   const bool isDot = order == Order::Any ? isDotByExtents : order == Order::Dot;
   const bool mayBeEither = way != Way::ByExtents && order == Order::Any && isDotByExtents;
