@@ -63,6 +63,7 @@ KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t fo
   for (const MetadataTensorMap &map : m.tensorMaps)
     spec.tensorMaps.push_back(tensorMapOf(map, m));
   spec.isPersistent = m.isPersistent;
+  spec.forcedBody = m.forcedBody;
   return spec;
 }
 

@@ -202,8 +202,8 @@ void readTensorMaps(const YAML::Node &list, KernelMetadata &m) {
 
 void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   checkMap(node, "launch",
-           {"axes", "block", "checks", "cluster", "lanes_per_program", "may_wait", "persistent",
-            "shares_operands", "tensor_maps", "variants"});
+           {"axes", "block", "checks", "cluster", "forced_body", "lanes_per_program", "may_wait",
+            "persistent", "shares_operands", "tensor_maps", "variants"});
   m.axes = asTexts(node["axes"], "launch.axes");
   std::vector<std::string> names;
   for (const MetadataParam &p : m.params)
@@ -239,6 +239,7 @@ void readLaunch(const YAML::Node &node, KernelMetadata &m) {
   readFlag("may_wait", m.mayWait);
   readFlag("shares_operands", m.sharesOperands);
   readFlag("persistent", m.isPersistent);
+  if (node["forced_body"]) m.forcedBody = asText(node["forced_body"], "launch.forced_body");
 }
 
 void readReports(const YAML::Node &list, KernelMetadata &m) {
@@ -405,8 +406,8 @@ bool isOne(const int64_t (&three)[3]) {
 bool isEmptyKernel(const KernelMetadata &m) {
   return m.tile.empty() && m.products.empty() && !m.sharedBytes && !m.workspaceBytes && !m.scratchBytes &&
          !m.vectorBytes && m.axes.empty() && isOne(m.block) && isOne(m.cluster) && m.tensorMaps.empty() &&
-         m.lanesPerProgram == 1 && m.mayWait && !m.sharesOperands && !m.isPersistent && m.epilogue.empty() &&
-         m.reports.empty();
+         m.lanesPerProgram == 1 && m.mayWait && !m.sharesOperands && m.forcedBody.empty() &&
+         !m.isPersistent && m.epilogue.empty() && m.reports.empty();
 }
 
 /// Reads what the profile permits. A built-in profile may omit it.
@@ -454,6 +455,9 @@ KernelMetadata readDocument(const YAML::Node &root) {
     readLaunchVariants(root["launch"]["variants"], m);
   }
   readReports(root["reports"], m);
+  if (!m.forcedBody.empty() && m.scratchBytes < int64_t{sizeof(int64_t)})
+    reject(root["launch"], "launch.forced_body",
+           "its entry needs 8 bytes of resources.scratch_bytes to report in");
   if (m.hasReports() && !m.variants.empty())
     reject(root["variants"], "variants", "a kernel with reports has none");
   m.epilogue = asTexts(root["epilogue"], "epilogue");
@@ -605,6 +609,7 @@ void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
   out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
   if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
   if (m.sharesOperands) out << YAML::Key << "shares_operands" << YAML::Value << "true";
+  if (!m.forcedBody.empty()) out << YAML::Key << "forced_body" << YAML::Value << m.forcedBody;
   if (m.isPersistent) out << YAML::Key << "persistent" << YAML::Value << "true";
   if (!m.tensorMaps.empty()) {
     out << YAML::Key << "tensor_maps" << YAML::Value << YAML::BeginSeq;

@@ -29,7 +29,9 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//     shares_operands: true       # a call packs what consecutive programs read: few long ranges of programs
+//     forced_body: "product.row, which computes one row"   # of a product, that Schedule IR names; absent
+//     without it shares_operands: true       # a call packs what consecutive programs read: few long ranges
+//     of programs
 //                                 # are faster than many short ones; false if absent
 //     persistent: true            # at most as many blocks as a device runs at once, each of several
 //     programs;
@@ -163,8 +165,9 @@ struct KernelMetadata {
   int64_t block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   int64_t lanesPerProgram = 1;
   std::vector<MetadataTensorMap> tensorMaps;
-  bool mayWait = true;                 // false: known not to run until another thread writes to memory
-  bool sharesOperands = false;         // consecutive programs of one call read the same packed operands
+  bool mayWait = true;         // false: known not to run until another thread writes to memory
+  bool sharesOperands = false; // consecutive programs of one call read the same packed operands
+  std::string forcedBody; // of a product, that Schedule IR names, and what it computes; "": the product's own
   bool isPersistent = false;           // a thread block runs programs until there are no more
   std::vector<MetadataReport> reports; // if there are any, the memory they go to is the first launch value
   std::vector<std::string> epilogue, fallbacks;

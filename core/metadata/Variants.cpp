@@ -45,7 +45,7 @@ Expected<VariantTable> VariantTable::of(const KernelMetadata &m) {
   if (isOfLaunch && m.variants.size() > kMaxVariants)
     return variantError("there are " + std::to_string(m.variants.size()) + " variants; at most " +
                         std::to_string(kMaxVariants) + " are chosen from");
-  std::vector<OrderClass> classes;
+  std::vector<Class> classes;
   for (size_t i = 0; i < m.variants.size(); ++i)
     if (MaybeError error = table.add(m, i, classes))
       return variantError(describe(m.variants[i]) + error->message);
@@ -57,7 +57,7 @@ Expected<VariantTable> VariantTable::of(const KernelMetadata &m) {
   return table;
 }
 
-MaybeError VariantTable::add(const KernelMetadata &m, size_t number, std::vector<OrderClass> &classes) {
+MaybeError VariantTable::add(const KernelMetadata &m, size_t number, std::vector<Class> &classes) {
   const MetadataVariant &v = m.variants[number];
   Variant out;
   out.isPinned = v.isPinned;
@@ -88,9 +88,11 @@ MaybeError VariantTable::add(const KernelMetadata &m, size_t number, std::vector
       if (!count) return Error{"", "order '" + v.order + "': " + count.error().message};
       if (!isOfDims(*count, scope_)) return Error{"", "order '" + v.order + "' depends on the machine"};
     }
-    auto it = std::ranges::find(classes, *order);
+    const bool isExtents = order->kind == OrderClass::Kind::Extents;
+    Class found{std::move(*order), isExtents ? v.body : ""};
+    auto it = std::ranges::find(classes, found);
     out.orderClass = 1 + static_cast<size_t>(it - classes.begin());
-    if (it == classes.end()) classes.push_back(std::move(*order));
+    if (it == classes.end()) classes.push_back(std::move(found));
   }
   variants_.push_back(std::move(out));
   return std::nullopt;
@@ -98,15 +100,15 @@ MaybeError VariantTable::add(const KernelMetadata &m, size_t number, std::vector
 
 /// Only conditions over dims may decide between order classes. A condition that the machine or an address
 /// decides is harmless where the next variants have the same class up to one that lacks just that condition.
-MaybeError VariantTable::checkOrders(const std::vector<OrderClass> &classes, bool isFixed) const {
+MaybeError VariantTable::checkOrders(const std::vector<Class> &classes, bool isFixed) const {
   if (isFixed) {
-    const auto other = std::ranges::find_if_not(classes, &OrderClass::isFixed);
+    const auto other = std::ranges::find_if_not(classes, &OrderClass::isFixed, &Class::order);
     if (other != classes.end())
-      return Error{"",
-                   "order " + other->text() + " is not permitted; the orders are exact, leaves and lanes64"};
+      return Error{"", "order " + other->order.text() +
+                           " is not permitted; the orders are exact, leaves and lanes64"};
     if (classes.size() > 1)
-      return Error{"", "variants of the orders " + classes[0].text() + " and " + classes[1].text() +
-                           " exclude each other"};
+      return Error{"", "variants of the orders " + classes[0].order.text() + " and " +
+                           classes[1].order.text() + " exclude each other"};
   }
   for (size_t i = 0; i < variants_.size(); ++i) {
     const std::vector<Guard> ofDims = guardsOfDims(variants_[i]);

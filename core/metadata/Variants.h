@@ -74,8 +74,15 @@ private:
     size_t orderClass = 0;                                // equal numbers: equal classes
     bool isPinned = false;
   };
-  MaybeError add(const KernelMetadata &, size_t number, std::vector<OrderClass> &classes);
-  MaybeError checkOrders(const std::vector<OrderClass> &classes, bool isFixed) const;
+  /// Two bodies whose extents choose between orders choose differently.
+  struct Class {
+    OrderClass order;
+    std::string body; // with `extents` only
+
+    bool operator==(const Class &) const = default;
+  };
+  MaybeError add(const KernelMetadata &, size_t number, std::vector<Class> &classes);
+  MaybeError checkOrders(const std::vector<Class> &classes, bool isFixed) const;
   std::vector<Guard> guardsOfDims(const Variant &) const;
   bool staysInClass(size_t number, const std::vector<Guard> &ofDims) const;
   bool applies(const Variant &, const int64_t *slots, Choice &) const;

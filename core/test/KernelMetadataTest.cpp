@@ -161,6 +161,18 @@ TEST(KernelMetadata, ProgramsMayShareOperands) {
             "line 22: launch.shares_operands: expected true or false, found 'some'");
 }
 
+TEST(KernelMetadata, ABodyMayBeForced) {
+  EXPECT_EQ(parsed(kGemm).forcedBody, "");
+  KernelMetadata m = parsed(with("4096", "4096\n  forced_body: product.row, which computes one row"));
+  EXPECT_EQ(m.forcedBody, "product.row, which computes one row");
+  EXPECT_EQ(parsed(m.toYaml()).forcedBody, m.forcedBody);
+  const KernelSpec spec = describeKernel(m, "", 0);
+  EXPECT_EQ(spec.forcedBody, m.forcedBody);
+  m.scratchBytes = 7;
+  EXPECT_EQ(errorOf(m.toYaml()).substr(errorOf(m.toYaml()).find("launch.")),
+            "launch.forced_body: its entry needs 8 bytes of resources.scratch_bytes to report in");
+}
+
 TEST(KernelMetadata, KernelsMayWaitByDefault) {
   EXPECT_TRUE(parsed(kGemm).mayWait);
   EXPECT_TRUE(parsed(with("4096", "4096\n  may_wait: true")).mayWait);

@@ -154,6 +154,18 @@ std::string faultOf(const KernelMetadata &m) {
   return table.error().message;
 }
 
+TEST(VariantTable, ExtentsChooseDifferentlyInTwoBodies) {
+  KernelMetadata m = twoParams("deterministic");
+  m.variants = {
+      {.entry = "f.a", .when = {"cores == 2"}, .name = "a", .body = "product.dot", .order = "extents"},
+      {.entry = "", .when = {}, .name = "b", .body = "tile", .order = "extents"}};
+  EXPECT_EQ(faultOf(m),
+            "numerics profile deterministic: condition 1 depends on the machine or an address and chooses "
+            "between order classes");
+  m.variants[0].body = "tile";
+  EXPECT_EQ(faultOf(m), "");
+}
+
 TEST(VariantTable, TheFirstThatHoldsIsChosen) {
   KernelMetadata m = twoParams();
   m.variants = {{"f.v0", {"N == 8"}}, {"f.v1", {"N % 4 == 0", "N <= 64"}}};

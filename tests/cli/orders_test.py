@@ -98,7 +98,7 @@ class Orders(Cli):
                     self.assertEqual(orders[a] == orders[b], bits[a] == bits[b], f"{a}: {orders[a]}, {b}: {orders[b]}")
 
     def test_a_body_of_a_product_adds_in_its_order(self):
-        """All of them over extents of edges; what cannot compute a product leaves it to the one that is chosen."""
+        """All of them over extents of edges; what cannot compute a product leaves it to panels."""
         for transposed in (False, True):
             self.source(PRODUCT.format('"N", "K"' if transposed else '"K", "N"', ".T" if transposed else ""))
             text = self.schedule()
@@ -118,6 +118,48 @@ class Orders(Cli):
                             self.assertEqual(found.tobytes(), wanted.tobytes())
                         elif way == "dot" and transposed and m < 5 and k > 32:
                             self.assertNotEqual(found.tobytes(), wanted.tobytes())
+
+    def forced(self, way, order, *options):
+        """The bundle of a product by one way, or the message that refuses it."""
+        self.source(PRODUCT.format('"K", "N"', ""))
+        text = self.schedule(*options)
+        text = re.sub(r'(body = "tile"(?:(?!order).)*order = )\w+', rf'\g<1>{order}', text)
+        path, bundle = self.folder / f"{way}.mlir", self.folder / f"{way}.tsrb"
+        path.write_text(text.replace('body = "tile"', f'body = "product.{way}"'))
+        made = self.call("compile", path, "--emit", "bundle", "-o", bundle)
+        return bundle, made
+
+    def test_a_body_that_does_not_apply_is_reported_once(self):
+        for way, m, applies in (("row", 1, True), ("row", 3, False), ("skinny", 48, True), ("skinny", 49, False),
+                                ("panels", 3, True), ("dot", 40, False), ("columns", 3, False)):
+            with self.subTest(way=way, m=m):
+                bundle, made = self.forced(way, "chain")
+                self.assertEqual(made.status, 0, made.errors)
+                a, b = cancelling((m, 129), m), cancelling((129, 65), 2)
+                ran = self.call("run", bundle, "--in", f"a={self.array('a', a)}", f"b={self.array('b', b)}", "--time", "5")
+                self.assertEqual(ran.status, 0, ran.errors)
+                self.assertEqual(ran.errors.count("the schedule asks for"), 0 if applies else 1, ran.errors)
+                if not applies:
+                    self.assertRegex(ran.errors, rf"kernel f\S*: the schedule asks for product\.{way}, which computes .*; it does not "
+                                                 "apply to these operands, so that product.panels runs")
+
+    def test_the_order_of_a_body_is_checked_where_the_profile_fixes_orders(self):
+        for way, order in (("panels", "chain"), ("row", "chain"), ("flat", "chain"), ("dot", "extents")):
+            for declared in ("chain", "extents", "dot", "exact"):
+                with self.subTest(way=way, declared=declared):
+                    _, made = self.forced(way, declared, "--numerics", "deterministic")
+                    self.assertEqual(made.status == 0, declared == order, made.errors)
+                    if declared != order:
+                        self.assertIn("E_VARIANT", made.errors)
+                        self.assertIn(f'"general" declares order {declared}; numerics profile deterministic fixes orders, and that of '
+                                      f"product.{way} of f32 is {order}: write order = {order}", made.errors)
+                    self.assertEqual(self.forced(way, declared)[1].status, 0, "standard fixes no orders")
+        self.forced("panels", "chain", "--numerics", "deterministic")
+        path = self.folder / "panels.mlir"
+        path.write_text(path.read_text().replace('"deterministic"', '"strict"'))
+        strict = self.call("compile", path, "--emit", "bundle", "-o", self.folder / "strict.tsrb")
+        self.assertNotEqual(strict.status, 0)
+        self.assertIn("strict", strict.errors)
 
     def test_what_no_body_computes_is_refused(self):
         self.source(PRODUCT.format('"K", "N"', "").replace("f32", "i32"))

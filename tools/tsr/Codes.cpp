@@ -187,7 +187,9 @@ constexpr CodeText toolCodes[] = {
      "to reproduce it: source, options, IR snapshots as far as they got, metadata and log."},
     {"W_VARIANT", "a variant that was chosen does not fit a call",
      "A mapper, or the text of the IR, pinned a variant of a kernel. Its condition does not hold for the\n"
-     "sizes in the message, so that the general code of the kernel runs. It is reported once for each "
+     "sizes in the message, so that the general code of the kernel runs; or the body of a product that it "
+     "names\n"
+     "does not apply to the operands, so that product.panels runs. It is reported once for each "
      "kernel."},
     {"W_CPU_STATE", "code for a better processor is not used",
      "The processor has registers that the system does not let this process use: Linux saves tile registers "

@@ -3,9 +3,12 @@
 #include "compiler/codegen/TileProposal.h"
 #include "compiler/schedule/IR/VariantBodies.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/support/DiagnosticCode.h"
 #include "compiler/target/Transforms/KernelMetadata.h"
 #include "compiler/target/Transforms/Passes.h"
+#include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Product.h"
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -126,6 +129,7 @@ public:
     StringRef way = variant.getBody().getValue();
     if (!way.consume_front(schedule::kProductBody))
       return codegen::Target::buildBody(group, variant, name, dims);
+    if (failed(checkOrder(group, variant, way))) return failure();
     if (failed(schedule::GroupProgram(group, name).build(dims))) return failure();
     auto kernel = SymbolTable::lookupNearestSymbolFrom<schedule::KernelOp>(
         group->getParentOp(), StringAttr::get(group.getContext(), name));
@@ -214,6 +218,30 @@ private:
     return KernelMetadata::fromYaml(entry.metadata, metadata, why) &&
            llvm::any_of(metadata.products,
                         [](const MetadataProduct &product) { return product.usesTileRegisters(); });
+  }
+
+  /// Where the profile fixes the order of sums, a forced body has to declare its own. Panels compute what
+  /// another way cannot, as a chain; they and `dot` are of two orders, between which extents choose.
+  LogicalResult checkOrder(schedule::GroupOp group, schedule::VariantAttr variant, StringRef way) const {
+    const std::optional<NumericsPermissions> permits = permitsOf(group->getParentOfType<graph::FuncOp>());
+    if (!permits || permits->unorderedAtomics) return success();
+    auto matmul = *group.getBody().front().getOps<graph::MatmulOp>().begin();
+    const std::optional<DType> dtype = dtypeOfMemory(matmul.getA().getType().getElementType());
+    if (!dtype) return success(); // no body computes it, which its lowering refuses
+    const auto body = cpu_.productBodies.find(*dtype);
+    const bool usesTiles = body != cpu_.productBodies.end() && !permits->fixedReductions &&
+                           !product::tileInstructionOf(body->second).empty();
+    const StringRef order = !isFloat(*dtype) ? "exact" : usesTiles || way == "dot" ? "extents" : "chain";
+    const std::string declared = variant.getOrder().text();
+    if (order == declared) return success();
+    InFlightDiagnostic error = group.emitOpError()
+                               << "has variants that cannot be chosen from: " << variant.getName()
+                               << " declares order " << declared << "; numerics profile "
+                               << group->getParentOfType<graph::FuncOp>().getNumerics()
+                               << " fixes orders, and that of product." << way << " of "
+                               << tessera::name(*dtype) << " is " << order << ": write order = " << order;
+    setCode(error, "E_VARIANT");
+    return error;
   }
 
   std::string name_;

@@ -5,6 +5,7 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
 #include "plugins/cpu/codegen/products/Archive.h"
+#include "plugins/cpu/codegen/products/Problem.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/backend.hpp>
 
@@ -86,6 +87,14 @@ private:
           {std::string(tiles), *operand.getDtype(), *whole.getDtype(), target::placeOf(use)});
     }
     metadata.scratchBytes = own + productScratch(product, element);
+    if (auto way = kernel->getAttrOfType<StringAttr>(tile::kProductWay)) {
+      metadata.scratchBytes += sizeof(int64_t); // Problem::isReplaced
+      metadata.forcedBody = "product." + way.str();
+      if (const auto *known = llvm::find(cpu::product::kWayNames, way.getValue());
+          known != std::end(cpu::product::kWayNames))
+        metadata.forcedBody += std::string(", which computes ") +
+                               cpu::product::kWayNeeds[known - std::begin(cpu::product::kWayNames)];
+    }
     return lowering(kernel).lowerProduct(product, body, epilogue, own);
   }
 };

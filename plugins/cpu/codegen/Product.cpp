@@ -24,7 +24,7 @@ int64_t productScratch(const tile::Product &product, Type element) {
   const int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t total = product::kPanelBytes + product::kRowsOfABytes;
   if (product.c < 0) total += product::resultBytes(product.blockRows, product.blockColumns, bytes);
-  return total;
+  return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(total), 8));
 }
 
 func::FuncOp KernelLowering::declareBody(StringRef name, TypeRange inputs) {
@@ -50,6 +50,7 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     return views_[kernel_.getArgument(static_cast<unsigned>(argument))];
   };
   View a = tensor(product.a), b = tensor(product.b), whole = tensor(0);
+  Type element = cast<tile::ViewType>(kernel_.getArgumentTypes()[0]).getElementType();
   for (const View *view : {&a, &b})
     if (!isConstantIntValue(view->strides.back(), 1))
       return kernel_.emitOpError("has a product of a tensor whose last axis has a stride");
@@ -112,6 +113,12 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
   if (way == std::size(product::kWayNames))
     return kernel_.emitOpError("has a product by a way that bodies do not have");
   set(offsetof(Problem, way), constant(way));
+  Value isReplaced = LLVM::ZeroOp::create(b_, pointer);
+  if (way > 0)
+    isReplaced = LLVM::GEPOp::create(
+        b_, pointer, b_.getI8Type(), function_.getArgument(3),
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(epilogueScratch + productScratch(product, element))});
+  set(offsetof(Problem, isReplaced), isReplaced);
   // n is an operand as it is, t a transposed one.
   const std::string body =
       ("tsr.p." + name + "." + (product.transA ? "t" : "n") + (product.transB ? "t" : "n")).str();

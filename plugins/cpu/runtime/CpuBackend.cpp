@@ -82,6 +82,7 @@ public:
 } // namespace cpu
 
 int32_t cpuPluginQuery(const tsr_host_info_t *host, tsr_plugin_info_t *info) {
+  cpu::setHost(host);
   tsr_plugin_info_t out{};
   out.abi_major = TSR_PLUGIN_ABI_MAJOR;
   out.built_minor = TSR_PLUGIN_ABI_MINOR;

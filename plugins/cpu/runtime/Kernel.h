@@ -17,12 +17,13 @@ struct Kernel final : DeviceKernel {
   static constexpr size_t kMostValues = 64, kMostScratch = 1 << 20;
 
   Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
-      : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), scratchBytes(spec.scratchBytes),
-        code(std::move(code)), entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))),
+      : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), forcedBody(spec.forcedBody),
+        scratchBytes(spec.scratchBytes), code(std::move(code)),
+        entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))),
         runsAnywhere(spec.scratchBytes <= kMostScratch && spec.valueCount <= kMostValues &&
                      spec.metadata.find("may_wait: false") != std::string::npos),
         sharesOperands(spec.metadata.find("shares_operands: true") != std::string::npos) {}
-  const std::string name;
+  const std::string name, forcedBody;
   const size_t scratchBytes;
   const std::shared_ptr<void> code; // keeps `entry` valid
   const KernelFn entry;
@@ -32,6 +33,12 @@ struct Kernel final : DeviceKernel {
   /// Whether a call packs operands once for all of its programs, so that few long calls are faster. Those of
   /// one index of the grid's other axes, which follow each other, share the most.
   const bool sharesOperands;
+
+  /// Runs the programs [begin, end). Reports the first call in which another body replaced the forced one.
+  void run(const uint64_t *launchValues, int64_t begin, int64_t end, uint8_t *scratch) const {
+    if (forcedBody.empty()) return entry(launchValues, begin, end, scratch);
+    runForced(launchValues, begin, end, scratch);
+  }
 
   /// Returns how long a launch is expected to take on one thread, in picoseconds; INT64_MAX if that is
   /// unknown. The cost of a program depends on dims and scalars, so the last measurement counts only if every
@@ -75,6 +82,8 @@ struct Kernel final : DeviceKernel {
   }
 
 private:
+  void runForced(const uint64_t *launchValues, int64_t begin, int64_t end, uint8_t *scratch) const;
+
   static constexpr uint32_t kMostUnmeasured = 15;
   /// Returns whether the value is in the range where user memory is mapped: the heap of a program that is not
   /// position-independent, as many interpreters are, begins after its code, which is at 4 MiB. An integer in
@@ -84,6 +93,7 @@ private:
     if (isAddress(a) || isAddress(b)) return isAddress(a) && isAddress(b);
     return a - a / 2 <= b && b - b / 2 <= a;
   }
+  mutable std::atomic<bool> hasReported_{false};
   std::atomic<uint64_t> programCost_{0}; // picoseconds of one thread; 0: unknown
   std::atomic<int32_t> threads_{1};      // of the measured launch
   std::atomic<uint32_t> unmeasured_{0};  // brief launches since the measured one

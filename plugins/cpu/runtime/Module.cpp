@@ -1,6 +1,7 @@
 #include "plugins/cpu/runtime/Module.h"
 #include "plugins/cpu/runtime/Kernel.h"
 #include "plugins/cpu/runtime/SharedObject.h"
+#include <cstring>
 
 namespace tessera::cpu {
 namespace {
@@ -38,7 +39,24 @@ private:
   const std::shared_ptr<void> keep_;
 };
 
+std::atomic<const tsr_host_info_t *> theHost{nullptr};
+
 } // namespace
+
+void setHost(const tsr_host_info_t *host) { theHost.store(host, std::memory_order_release); }
+
+void Kernel::runForced(const uint64_t *launchValues, int64_t begin, int64_t end, uint8_t *scratch) const {
+  uint8_t *last = scratch + scratchBytes - sizeof(int64_t);
+  int64_t isReplaced = 0;
+  std::memcpy(last, &isReplaced, sizeof isReplaced);
+  entry(launchValues, begin, end, scratch);
+  std::memcpy(&isReplaced, last, sizeof isReplaced);
+  const tsr_host_info_t *host = theHost.load(std::memory_order_acquire);
+  if (!isReplaced || !host || hasReported_.exchange(true)) return;
+  const std::string text = "kernel " + name + ": the schedule asks for " + forcedBody +
+                           "; it does not apply to these operands, so that product.panels runs";
+  host->log(host->log_user, TSR_LOG_WARNING, "W_VARIANT", text.c_str());
+}
 
 std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why) {
   if (image.format == TSR_IMAGE_HOST_KERNELS) return std::make_shared<HostModule>(image);

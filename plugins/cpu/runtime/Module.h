@@ -7,4 +7,7 @@ namespace tessera::cpu {
 /// Loads the image. Fills `why` and returns null when it is damaged, or code for a GPU or another machine.
 std::shared_ptr<DeviceModule> loadModule(const ModuleImage &image, std::string &why);
 
+/// Reports of kernels go to the host's log from now on. Without a host there are none.
+void setHost(const tsr_host_info_t *host);
+
 } // namespace tessera::cpu

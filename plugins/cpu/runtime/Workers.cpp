@@ -128,9 +128,8 @@ struct Job {
     int64_t end = 0;
   };
 
-  KernelFn entry;
+  const Kernel *kernel;
   const uint64_t *values;
-  size_t scratchBytes;
   int64_t begin, programs, chunks;
   bool sharesOperands;
   std::vector<Run> runs;
@@ -144,14 +143,13 @@ struct Job {
 
   /// For the programs from `first` on, in at most `most` chunks, for `threads` threads. `areAwake`: whether
   /// the helpers that are about to be called still look for work; `inLoop`: whether they should afterwards.
-  void prepare(const Kernel &kernel, const uint64_t *launchValues, const LaunchGrid &grid, int64_t first,
+  void prepare(const Kernel &launched, const uint64_t *launchValues, const LaunchGrid &grid, int64_t first,
                int threads, int64_t most, bool areAwake, bool inLoop) {
-    entry = kernel.entry;
+    kernel = &launched;
     values = launchValues;
-    scratchBytes = kernel.scratchBytes;
     begin = first;
     programs = grid.programs() - first;
-    sharesOperands = kernel.sharesOperands;
+    sharesOperands = launched.sharesOperands;
     if (static_cast<int>(runs.size()) != threads) runs = std::vector<Run>(static_cast<size_t>(threads));
     chunks = sharesOperands
                  ? chunksThatShare(grid, threads)
@@ -218,8 +216,8 @@ struct Job {
   }
 
   void runChunks(Claim claimed) {
-    if (uint8_t *scratch = threadScratch().get(scratchBytes))
-      entry(values, chunkBegin(claimed.first), chunkBegin(claimed.first + claimed.count), scratch);
+    if (uint8_t *scratch = threadScratch().get(kernel->scratchBytes))
+      kernel->run(values, chunkBegin(claimed.first), chunkBegin(claimed.first + claimed.count), scratch);
     else
       outOfMemory.store(true, std::memory_order_relaxed);
     if (chunksLeft.fetch_sub(claimed.count, std::memory_order_seq_cst) == claimed.count) finished.notify();
@@ -310,7 +308,7 @@ int Launcher::helpersNow(double ps, int most, Clock::time_point now, bool &would
 
 bool Launcher::runBriefly(const Kernel &kernel, const uint64_t *values, int64_t programs) {
   uint8_t *scratch = threadScratch().get(kernel.scratchBytes);
-  if (scratch && programs > 0) kernel.entry(values, 0, programs, scratch);
+  if (scratch && programs > 0) kernel.run(values, 0, programs, scratch);
   return scratch;
 }
 
@@ -332,7 +330,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, const LaunchGrid &gri
   const int64_t known = most > 0 ? kernel.expect(values, programs) : 0;
   if (known == INT64_MAX) {
     const auto begun = Clock::now(); // without what the first launch prepares
-    kernel.entry(values, 0, 1, scratch);
+    kernel.run(values, 0, 1, scratch);
     done = 1;
     rest = static_cast<double>(elapsedPs(begun, Clock::now())) * static_cast<double>(programs - 1);
   } else {
@@ -345,7 +343,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, const LaunchGrid &gri
   if (helpers == 0 && most > 0 && done == 0 && rest >= kSecondLookPs) {
     // The cost may depend on what is in memory, which no expectation knows.
     done = std::max<int64_t>(1, programs / 8);
-    kernel.entry(values, 0, done, scratch);
+    kernel.run(values, 0, done, scratch);
     const auto now = Clock::now();
     rest = static_cast<double>(elapsedPs(start, now)) / static_cast<double>(done) *
            static_cast<double>(programs - done);
@@ -353,7 +351,7 @@ bool Launcher::run(Kernel &kernel, const uint64_t *values, const LaunchGrid &gri
         helpersNow(rest, static_cast<int>(std::min<int64_t>(most, programs - done - 1)), now, wouldShare);
   }
   if (helpers == 0) {
-    kernel.entry(values, done, programs, scratch);
+    kernel.run(values, done, programs, scratch);
     lastEnd_ = Clock::now();
     if (wouldShare) lastUnshared_ = lastEnd_;
   } else {

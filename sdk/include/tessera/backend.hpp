@@ -63,6 +63,8 @@ struct KernelSpec {
   std::vector<tsr_be_argument_t> arguments = {}; // valueCount entries; empty if the host does not know them
   std::vector<tsr_be_tensor_map_t> tensorMaps = {}; // parameters of 128 bytes after all others
   bool isPersistent = false; // a launch has no more blocks than run at once; each runs several programs
+  std::string forcedBody =
+      {}; // "product.row, which computes ...": the last 8 bytes of scratch say if another ran
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.

@@ -106,6 +106,7 @@ inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   if (d.arguments) spec.arguments.assign(d.arguments, d.arguments + d.value_count);
   if (d.tensor_maps) spec.tensorMaps.assign(d.tensor_maps, d.tensor_maps + d.tensor_map_count);
   spec.isPersistent = d.persistent;
+  if (d.forced_body) spec.forcedBody = d.forced_body;
   return spec;
 }
 
@@ -124,6 +125,7 @@ inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   d.tensor_maps = spec.tensorMaps.empty() ? nullptr : spec.tensorMaps.data();
   d.tensor_map_count = spec.tensorMaps.size();
   d.persistent = spec.isPersistent;
+  d.forced_body = spec.forcedBody.c_str();
   return d;
 }
 

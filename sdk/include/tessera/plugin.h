@@ -264,6 +264,10 @@ typedef struct tsr_be_kernel_desc {
    * of its own number and each one that is a multiple of the number of blocks further. 0: a block for each
    * program. */
   uint64_t persistent;
+  /* Not "": the body of a product that the program forces, and what it computes. The entry point sets the
+   * last 8 bytes of the scratch of a call to 1 if it could not compute the operands, so that product.panels
+   * did; otherwise it leaves them as they are. The backend reports the first such launch of a kernel. */
+  const char *forced_body;
 } tsr_be_kernel_desc_t;
 
 /* Features of a context beyond TSR_MEM_DEVICE: bits of mem_flags. The first two are also flags of mem_alloc

@@ -9,10 +9,22 @@ namespace tessera::cpu::product {
 inline constexpr int64_t kMostBatchAxes = 6;
 
 /// The ways in which a body computes a product. ByExtents: the body chooses. Schedule IR may name another one
-/// (compiler/schedule/IR/VariantBodies.cpp); where that cannot compute a product, the body chooses, too.
+/// (compiler/schedule/IR/VariantBodies.cpp); where that cannot compute a product, panels do.
 enum class Way : int64_t { ByExtents, Dot, Row, Columns, TwoByTwo, Shared, Flat, Small, Skinny, Panels };
 inline constexpr const char *kWayNames[] = {"",       "dot",  "row",   "columns", "two_by_two",
                                             "shared", "flat", "small", "skinny",  "panels"};
+/// What each of them computes, for the report that panels replaced it.
+inline constexpr const char *kWayNeeds[] = {
+    "",
+    "few rows or columns along a k that both operands, or a copy of few columns, have next to each other",
+    "one row, with B as it is stored",
+    "few columns of f32 or f64, with A transposed",
+    "batches of 2x2x2 without gaps by AVX-512, with A transposed or B as it is stored",
+    "products as wide as deep that fill or divide a vector of AVX-512, with B as it is stored",
+    "tiny products of f32 or f64 without gaps by AVX-512",
+    "few rows and columns of f32 or f64, with B as it is stored",
+    "few rows, with B as it is stored",
+    "every product"};
 
 /// Runs the epilogue of programs [begin, end), like a kernel (CpuKernelFn).
 using Epilogue = void (*)(const uint64_t *values, int64_t begin, int64_t end, uint8_t *scratch);
@@ -36,6 +48,7 @@ struct Problem {
   int64_t slot;
   int64_t epilogueScratch; // bytes, a multiple of 64
   Way way;
+  int64_t *isReplaced; // set to 1 if panels computed it instead of `way`; null if the body chooses
 };
 
 /// Computes the blocks [begin, end) of the grid: linear number (batch * blocks of columns + column block) *

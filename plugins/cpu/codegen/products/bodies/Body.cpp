@@ -14,6 +14,7 @@ namespace {
 
 using T = TESSERA_T;
 [[maybe_unused]] constexpr bool n = false, t = true;
+[[maybe_unused]] constexpr bool kHasTwoByTwo = TESSERA_A == t || TESSERA_B == n; // the other is a dot
 TESSERA_KERNELS(kKernels, TESSERA_TEXT(TESSERA_DTYPE) "." TESSERA_TEXT(TESSERA_A))
 
 } // namespace
@@ -34,56 +35,43 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   using Shared = SharedVectors<T, TESSERA_A>;
   using Tiny = Flat<T, TESSERA_A, TESSERA_B>;
 #endif
-  auto canCompute = [&] {
-    switch (p->way) {
-    case Way::ByExtents:
-      return false;
-    case Way::Dot:
-      return TESSERA_A == n && Dots::canCompute(*p);
-    case Way::Row:
-      return TESSERA_B == n && p->rows == 1;
-    case Way::Columns:
-      return TESSERA_A == t && FewColumns::takes(*p);
+  bool isSkinny = false;
+  const bool isDone = runOneOf(
+      *p,
+      candidate<Way::Dot, TESSERA_A == n>([&] { return Dots::canCompute(*p); },
+                                          [&] { return Dots::takes(*p); }, [&] { runWith(Dots(x)); }),
+      candidate<Way::Row, TESSERA_B == n>(
+          [&] { return p->rows == 1; },
+          // A batch of short rows is for blocks, which begin with the next
+          // one while they end the last.
+          [&] { return p->rows == 1 && !(end - begin > 1 && Block::takes(*p)); },
+          [&] { runWith(Row<T, TESSERA_A>(x)); }),
+      candidate<Way::Columns, TESSERA_A == t>([&] { return FewColumns::takes(*p); },
+                                              [&] { return FewColumns::takes(*p); },
+                                              [&] { runWith(FewColumns(x)); }),
 #ifdef __AVX512F__
-    case Way::TwoByTwo:
-      return (TESSERA_A == t || TESSERA_B == n) && Least::takes(*p);
-    case Way::Shared:
-      return TESSERA_B == n && Shared::takes(*p);
-    case Way::Flat:
-      return Tiny::canCompute(*p);
-#else
-    case Way::TwoByTwo:
-    case Way::Shared:
-    case Way::Flat:
-      return false;
+      candidate<Way::TwoByTwo, kHasTwoByTwo>([&] { return Least::takes(*p); },
+                                             [&] { return Least::takes(*p); },
+                                             [&] {
+                                               if constexpr (kHasTwoByTwo) Least::run(*p, begin, end);
+                                             }),
+      candidate<Way::Shared, TESSERA_B == n>([&] { return Shared::takes(*p); },
+                                             [&] { return Shared::takes(*p); },
+                                             [&] { Shared(x).run(begin, end); }),
+      candidate<Way::Flat>([&] { return Tiny::canCompute(*p); }, [&] { return Tiny::takes(*p, end - begin); },
+                           [&] { Tiny(x).run(begin, end); }),
 #endif
-    case Way::Small:
-      return TESSERA_B == n && Block::canCompute(*p);
-    case Way::Skinny:
-      return TESSERA_B == n && FewRows::canCompute(*p);
-    case Way::Panels:
-      return true;
-    }
-    return false;
-  };
-  const WayChoice way(*p, p->way != Way::ByExtents && canCompute());
-  if (TESSERA_A == n && way.takes(Way::Dot, Dots::takes(*p))) return runWith(Dots(x));
-  // A batch of rows of a few elements is for blocks, which begin with the next one while they end the last.
-  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1 && !(end - begin > 1 && Block::takes(*p))))
-    return runWith(Row<T, TESSERA_A>(x));
-  if (TESSERA_A == t && way.takes(Way::Columns, FewColumns::takes(*p))) return runWith(FewColumns(x));
-#ifdef __AVX512F__
-  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
-    if (way.takes(Way::TwoByTwo, Least::takes(*p))) return Least::run(*p, begin, end);
-  if (TESSERA_B == n && way.takes(Way::Shared, Shared::takes(*p))) return Shared(x).run(begin, end);
-  if (way.takes(Way::Flat, Tiny::takes(*p, end - begin))) return Tiny(x).run(begin, end);
-#endif
-  if (TESSERA_B == n && way.takes(Way::Small, Block::takes(*p))) return Block(x, kKernels).run(begin, end);
-  const bool isSkinny = TESSERA_B == n && way.takes(Way::Skinny, FewRows::takes(*p));
+      candidate<Way::Small, TESSERA_B == n>([&] { return Block::canCompute(*p); },
+                                            [&] { return Block::takes(*p); },
+                                            [&] { Block(x, kKernels).run(begin, end); }),
+      candidate<Way::Skinny, TESSERA_B == n>([&] { return FewRows::canCompute(*p); },
+                                             [&] { return FewRows::takes(*p); }, [&] { isSkinny = true; }));
+  if (isDone && !isSkinny) return;
   FewRows skinny(x);
   Panels<T, TESSERA_A, TESSERA_B> panels(x, kKernels);
   x.forRuns(begin, end, [&](const Run &run) {
-    isSkinny && (way.isForced() || FewRows::takes(*p, run)) ? skinny.run(run) : panels.run(run);
+    TESSERA_B == n && isSkinny && (p->way == Way::Skinny || FewRows::takes(*p, run)) ? skinny.run(run)
+                                                                                     : panels.run(run);
   });
 }
 

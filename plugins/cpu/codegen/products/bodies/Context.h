@@ -12,16 +12,31 @@ struct Run {
   int64_t batch, columnBlock, rowBlock, rowBlocks, columnBlocks;
 };
 
-/// Which way a body takes: that of the problem if it can compute it, else the first one that is suitable.
-class WayChoice {
-public:
-  WayChoice(const Problem &p, bool canCompute) : forced_(canCompute ? p.way : Way::ByExtents) {}
-  bool isForced() const { return forced_ != Way::ByExtents; }
-  bool takes(Way way, bool isSuitable) const { return isForced() ? forced_ == way : isSuitable; }
+/// A way of a body. `Fits`: it has code for operands stored as the body's are. `can`: it computes the
+/// problem; `takes`: it is the fastest that does, if none before it is.
+template <Way W, bool Fits, class Can, class Takes, class Run> struct Candidate {
+  Can can;
+  Takes takes;
+  Run run;
 
-private:
-  Way forced_;
+  bool tryToRun(const Problem &p) const {
+    if constexpr (Fits)
+      if (p.way == Way::ByExtents ? takes() : p.way == W && can()) return run(), true;
+    return false;
+  }
 };
+template <Way W, bool Fits = true, class Can, class Takes, class Run>
+Candidate<W, Fits, Can, Takes, Run> candidate(Can can, Takes takes, Run run) {
+  return {can, takes, run};
+}
+
+/// Runs the way that the problem forces or, without one, the first that takes it. Returns false if panels are
+/// left to compute it, which the problem is told if it forces another way.
+template <class... Candidates> bool runOneOf(const Problem &p, const Candidates &...candidates) {
+  if ((candidates.tryToRun(p) || ...)) return true;
+  if (p.way != Way::ByExtents && p.way != Way::Panels) *p.isReplaced = 1;
+  return false;
+}
 
 /// A micro-kernel (generator/MicroKernels.h has the contract).
 template <class T>

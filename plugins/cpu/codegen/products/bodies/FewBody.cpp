@@ -14,6 +14,7 @@ namespace {
 using Kind = TESSERA_KIND;
 using T = Kind::T;
 [[maybe_unused]] constexpr bool n = false, t = true;
+[[maybe_unused]] constexpr bool kHasTwoByTwo = TESSERA_A == t || TESSERA_B == n; // the other is a dot
 /// With more rows, packing B takes less time than it saves: vectors of words multiply integers much faster.
 constexpr int64_t kMostFewRows = __is_same(T, int32_t) ? 4 : 8;
 
@@ -43,42 +44,32 @@ extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64
       return TESSERA_A == n && Dot<T, TESSERA_B, typename K::In, typename K::Dots>::takes(*p);
     return false;
   }.template operator()<Kind>();
-  auto canCompute = [&] {
-    switch (p->way) {
-    case Way::Dot:
-      return hasOwn || (TESSERA_A == n && Dots::canCompute(*p));
-#ifdef __AVX512F__
-    case Way::TwoByTwo:
-      return (TESSERA_A == t || TESSERA_B == n) && Least::takes(*p);
-    case Way::Shared:
-      return TESSERA_B == n && Shared::takes(*p);
-#endif
-    case Way::Row:
-      return TESSERA_B == n && p->rows == 1;
-    case Way::Skinny:
-      return TESSERA_B == n && FewRows::canCompute(*p);
-    case Way::Panels:
-      return true;
-    default:
-      return false;
-    }
-  };
-  const WayChoice way(*p, p->way != Way::ByExtents && canCompute());
   auto runOwn = [&]<class K>() {
     if constexpr (requires { typename K::Dots; })
       runWith(Dot<T, TESSERA_B, typename K::In, typename K::Dots>(x));
   };
-  if (hasOwn && way.takes(Way::Dot, true)) return runOwn.template operator()<Kind>();
-  if (TESSERA_A == n && way.takes(Way::Dot, Dots::takes(*p))) return runWith(Dots(x));
+  const bool isDone = runOneOf(
+      *p,
+      candidate<Way::Dot, TESSERA_A == n>([&] { return hasOwn; }, [&] { return hasOwn; },
+                                          [&] { runOwn.template operator()<Kind>(); }),
+      candidate<Way::Dot, TESSERA_A == n>([&] { return Dots::canCompute(*p); },
+                                          [&] { return Dots::takes(*p); }, [&] { runWith(Dots(x)); }),
 #ifdef __AVX512F__
-  if constexpr (TESSERA_A == t || TESSERA_B == n) // the other is a dot
-    if (way.takes(Way::TwoByTwo, Least::takes(*p))) return Least::run(*p, begin, end);
-  if (TESSERA_B == n && way.takes(Way::Shared, Shared::takes(*p))) return Shared(x).run(begin, end);
+      candidate<Way::TwoByTwo, kHasTwoByTwo>([&] { return Least::takes(*p); },
+                                             [&] { return Least::takes(*p); },
+                                             [&] {
+                                               if constexpr (kHasTwoByTwo) Least::run(*p, begin, end);
+                                             }),
+      candidate<Way::Shared, TESSERA_B == n>([&] { return Shared::takes(*p); },
+                                             [&] { return Shared::takes(*p); },
+                                             [&] { Shared(x).run(begin, end); }),
 #endif
-  if (TESSERA_B == n && way.takes(Way::Row, p->rows == 1))
-    return runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x));
-  if (TESSERA_B == n && way.takes(Way::Skinny, p->rows <= kMostFewRows && FewRows::takes(*p)))
-    return runWith(FewRows(x));
+      candidate<Way::Row, TESSERA_B == n>([&] { return p->rows == 1; }, [&] { return p->rows == 1; },
+                                          [&] { runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x)); }),
+      candidate<Way::Skinny, TESSERA_B == n>([&] { return FewRows::canCompute(*p); },
+                                             [&] { return p->rows <= kMostFewRows && FewRows::takes(*p); },
+                                             [&] { runWith(FewRows(x)); }));
+  if (isDone) return;
   x.splitIntoRuns(begin, end, reinterpret_cast<Product::Call>(call), each);
 }
 

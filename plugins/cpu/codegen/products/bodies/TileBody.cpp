@@ -34,9 +34,10 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   WordPanels<Kind, TESSERA_A, TESSERA_B, Blocks> panels(x, Blocks(kKernels));
   auto pack = [&](const Run &run) { panels.run(run); };
 #ifdef TESSERA_FEW
-  const WayChoice way(*p, true);
-  if (!way.takes(Way::Panels, fillsTiles(*p)))
+  if (p->way == Way::ByExtents ? !fillsTiles(*p) : p->way != Way::Panels)
     return few(&x, begin, end, reinterpret_cast<void *>(x.caller<decltype(pack)>()), &pack);
+#else
+  runOneOf(*p); // there is no other way
 #endif
   x.forRuns(begin, end, pack);
 }

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <string>
 #include <sys/mman.h>
@@ -244,19 +245,26 @@ void checkBound(const std::vector<float> &a, const std::vector<float> &b, const 
     }
 }
 
-/// The order of a product by `way`, which its name in Schedule IR declares. Any: the way may not be able to
-/// compute it, so that extents choose, or it is one of several.
+/// The order of a product by `way`, which its name in Schedule IR declares. Any: extents choose between a dot
+/// and a chain, by which panels compute what the way cannot.
 enum class Order { Chain, Dot, Any };
 Order orderOf(Way way, const Case &x, bool transA, bool transB, bool isFloat, int64_t lanes) {
   const int64_t few = isFloat ? 8 : 4; // of integers of any depth
   const bool isFew = transB && (x.rows <= few || x.columns <= few);
   const bool isNarrow = !transB && isFloat && x.columns <= lanes / 2;
-  if (way == Way::Panels) return Order::Chain;
   if (way == Way::Dot && !transA && (isFew || isNarrow)) return Order::Dot;
-  if (way == Way::Row && !transB && x.rows == 1) return Order::Chain;
-  if (way == Way::Skinny && !transB && x.rows <= 12 && x.rows <= x.blockRows && x.depth > 0)
-    return Order::Chain;
-  return Order::Any;
+  return way == Way::ByExtents || way == Way::Dot ? Order::Any : Order::Chain;
+}
+
+/// Whether panels have to report that they replaced `way`; nullopt: its conditions are not repeated here.
+std::optional<bool> isReplaced(Way way, const Case &x, bool transA, bool transB) {
+  if (x.rows == 0 || x.columns == 0 || x.batch == 0) return false; // nothing runs
+  if (way == Way::Panels) return false;
+  if (way == Way::Row) return transB || x.rows != 1;
+  if (way == Way::Skinny && (transB || x.rows > 48 || x.rows > x.blockRows || x.depth == 0)) return true;
+  if (way == Way::Dot && (transA || (transB && x.rows > 64 && x.columns > 64))) return true;
+  if (way == Way::TwoByTwo && (x.rows != 2 || x.columns != 2 || x.depth != 2)) return true;
+  return std::nullopt;
 }
 
 template <class Kind>
@@ -293,6 +301,8 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
   p.strideA = strideA, p.strideB = strideB, p.strideC = strideC;
   p.blockRows = x.blockRows, p.blockColumns = x.blockColumns;
   p.way = way;
+  int64_t replaced = 0;
+  p.isReplaced = way == Way::ByExtents ? nullptr : &replaced;
   // The same batch along two axes where it has a divisor.
   const int64_t inner = x.batch % 4 == 0 ? 4 : x.batch % 3 == 0 ? 3 : 1;
   const int64_t eachC = x.rows * strideC;
@@ -317,6 +327,11 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
     ASSERT_LE(TileEmulator::counts().configurations - before, 1) << "tiles are configured once for a call";
     ASSERT_FALSE(TileEmulator::isConfigured());
   }
+
+  if (const std::optional<bool> expected = isReplaced(way, x, transA, transB))
+    if (way != Way::ByExtents)
+      ASSERT_EQ(replaced, *expected) << kWayNames[static_cast<size_t>(way)] << " of " << x.rows << "x"
+                                     << x.columns << "x" << x.depth;
 
   // Few columns of a B that is not transposed are copied.
   const bool copiesB =
