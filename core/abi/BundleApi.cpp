@@ -40,6 +40,12 @@ tsr_status_t readImage(const tsr_image_t &given, BundleImage &out) {
   return TSR_SUCCESS;
 }
 
+/// Ends a call that loads compiled code, whose profile nothing changes any more.
+tsr_status_t loaded(tsr_status_t status, tsr_module_t module, const char *name, Log log = {}) {
+  if (status == TSR_SUCCESS) noteNumerics(module, name, log);
+  return status;
+}
+
 } // namespace
 
 tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size, tsr_module_t *module) {
@@ -49,7 +55,8 @@ tsr_status_t tsrLoadModule(tsr_context_t handle, const void *image, size_t size,
     if (tsr_status_t status = requireOut(image, "image")) return status;
     if (tsr_status_t status = requireOut(module, "module")) return status;
     if (size == 0) return fail(TSR_EINVAL, "the image is empty");
-    return loadBundle(handle, {static_cast<const char *>(image), size}, "the image", {}, module);
+    return loaded(loadBundle(handle, {static_cast<const char *>(image), size}, "the image", {}, module),
+                  *module, "the image");
   });
 }
 
@@ -64,7 +71,8 @@ tsr_status_t tsrLoadModuleFromFile(tsr_context_t handle, const char *path, const
     if (tsr_status_t status = readOptions(options, o)) return status;
     std::string bytes;
     if (tsr_status_t status = readBundleFile(path, bytes)) return status;
-    return loadBundle(handle, bytes, path, {o.log, o.log_user}, module);
+    const Log log{o.log, o.log_user};
+    return loaded(loadBundle(handle, bytes, path, log, module), *module, path, log);
   });
 }
 
@@ -81,6 +89,6 @@ tsr_status_t tsrLoadModuleEx(tsr_context_t handle, const tsr_image_t *image, tsr
       return fail(TSR_EINVAL, "image: metadata is missing: a document per kernel is needed");
     BundleImage read;
     if (tsr_status_t status = readImage(given, read)) return status;
-    return loadImage(handle, read, "the image", module);
+    return loaded(loadImage(handle, read, "the image", module), *module, "the image");
   });
 }

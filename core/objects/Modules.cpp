@@ -1,5 +1,6 @@
 #include "core/objects/Modules.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/config/Names.h"
 #include "core/launch/HostMachine.h"
 #include "core/log/LastError.h"
 #include "core/log/Log.h"
@@ -315,6 +316,22 @@ void noteFallbacks(tsr_module_t handle, Log log) {
       logOnce(TSR_LOG_NOTE, "N_FALLBACK", fallback);
       if (log.call) log.call(log.user, TSR_LOG_NOTE, "N_FALLBACK", fallback.c_str());
     }
+}
+
+void noteNumerics(tsr_module_t handle, const std::string &name, Log log) {
+  ModuleObject *module = lookup<ModuleObject>(handle);
+  const std::string asked = environment("TESSERA_NUMERICS");
+  if (!module || asked.empty()) return;
+  std::set<std::string_view> others;
+  for (auto &kernel : module->kernels)
+    if (kernel->metadata.numerics != asked) others.insert(kernel->metadata.numerics);
+  for (std::string_view other : others) {
+    const std::string text = name + ": TESSERA_NUMERICS=" + asked +
+                             " has no effect on code that was compiled with --numerics " +
+                             std::string(other) + "; compile it again with --numerics " + asked;
+    logOnce(TSR_LOG_WARNING, "W_NUMERICS", text);
+    if (log.call) log.call(log.user, TSR_LOG_WARNING, "W_NUMERICS", text.c_str());
+  }
 }
 
 } // namespace tessera

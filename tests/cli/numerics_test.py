@@ -97,6 +97,20 @@ def f(x: ts.Tensor["M", "N", ts.f32]):
             for other in bits[1:]:
                 self.assertEqual([a == b for a, b in zip(bits[0], other)], [True] * len(outputs), profile)
 
+    def test_the_environment_cannot_change_a_bundle(self):
+        bundle = self.folder / "k.tsrb"
+        result = self.call("compile", self.file, "--emit", "bundle", "--numerics", "fast", "-o", bundle)
+        self.assertEqual(result.status, 0, result.errors)
+        x, y = self.array("x", np.arange(5, dtype="f4")), self.array("y", np.ones(5, "f4"))
+        for asked in ("deterministic", "strict", "standard", "fast", ""):
+            ran = self.call("run", bundle, "--in", f"x={x}", f"y={y}", "--scalar", "alpha=2", env=self.environment | {"TESSERA_NUMERICS": asked})
+            self.assertEqual(ran.status, 0, ran.errors)
+            text = f"warning: the image: TESSERA_NUMERICS={asked} has no effect on code that was compiled with --numerics fast; " \
+                   f"compile it again with --numerics {asked}"
+            self.assertEqual(ran.errors.count(text), asked not in ("fast", ""), ran.errors)
+        self.environment["TESSERA_NUMERICS"] = "strict"
+        self.assertNotIn("TESSERA_NUMERICS", self.run_saxpy("--numerics", "fast").errors)
+
     def test_unknown(self):
         self.refused(self.run_saxpy("--numerics", "hause"), "E_NUMERICS_UNKNOWN", "did you mean house?")
         self.refused(self.call("compile", self.file, "--emit", "tile",

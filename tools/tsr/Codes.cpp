@@ -191,6 +191,11 @@ constexpr CodeText toolCodes[] = {
      "names\n"
      "does not apply to the operands, so that product.panels runs. It is reported once for each "
      "kernel."},
+    {"W_NUMERICS", "TESSERA_NUMERICS names another profile than the code has",
+     "The variable chooses the profile of compilations that name none. A bundle, an image or a text of IR "
+     "has\n"
+     "the profile that it was compiled with, which the message names. Compile it again, or unset the "
+     "variable."},
     {"W_CPU_STATE", "code for a better processor is not used",
      "The processor has registers that the system does not let this process use: Linux saves tile registers "
      "of\n"
