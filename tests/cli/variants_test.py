@@ -108,6 +108,9 @@ class Variants(Cli):
             with self.subTest(r=r, n=n):
                 _, result = self.run_bundle(bundle, self.input((r, n)), "--verbose")
                 self.assertRegex(result.errors + result.output, rf"variant +{name} of total\.g0 \(R={r} N={n}\), [\d.]+ [num]s predicted")
+                tile = {"short": r"columns=64 rows=64 stages=1 of total\.g0\.short", "streamed": r"columns=512 rows=1 stages=1 of total\.g0\.streamed",
+                        "general": r"columns=512 rows=8 stages=1 of total\.g0"}
+                self.assertRegex(result.errors + result.output, rf"\ntile +{tile[name]}\n")
                 _, result = self.run_bundle(bundle, self.input((r, n)), "--json")
                 chosen, = json.loads(result.output)["variants"]
                 self.assertGreater(chosen.pop("predicted_ns"), 0)

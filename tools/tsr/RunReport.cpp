@@ -146,21 +146,6 @@ std::vector<int64_t> slotsOfStep(const PlanStep &step, const KernelMetadata &ker
   return slots;
 }
 
-/// The variants that the steps of a function chose, in their order.
-std::vector<Chosen> variantsOfSteps(const Session &session, const KernelMetadata &function,
-                                    const Integers &integers) {
-  std::vector<Chosen> out;
-  for (const PlanStep &step : function.plan->steps) {
-    KernelMetadata kernel;
-    std::string reason;
-    if (step.isLibraryCall || !KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
-      continue;
-    if (auto chosen = chosenVariant(session, kernel, slotsOfStep(step, kernel, integers)))
-      out.push_back(std::move(*chosen));
-  }
-  return out;
-}
-
 /// Describes the launch of a kernel with these values.
 LaunchInfo launchInfo(const Session &session, const KernelMetadata &m, const std::vector<int64_t> &slots) {
   LaunchInfo out{m.name, {}, {}, 0};
@@ -206,7 +191,27 @@ struct Ran {
   bool isVariant = false;
   std::string when;           // the variant's conditions
   std::vector<Chosen> chosen; // by the kernels that were launched
+  std::vector<std::pair<std::string, std::vector<std::pair<std::string, int64_t>>>> tiles; // of each of these
 };
+
+/// Adds what the steps of a function chose, and the tiles of their kernels, in their order.
+MaybeError readSteps(const Session &session, const Integers &integers, Ran &ran) {
+  for (const PlanStep &step : ran.body.plan->steps) {
+    KernelMetadata kernel;
+    std::string reason;
+    if (step.isLibraryCall || !KernelMetadata::fromYaml(session.metadata(step.kernel), kernel, reason))
+      continue;
+    if (auto chosen = chosenVariant(session, kernel, slotsOfStep(step, kernel, integers))) {
+      const std::string entry = chosen->variant.entry;
+      ran.chosen.push_back(std::move(*chosen));
+      if (!entry.empty() && !KernelMetadata::fromYaml(session.metadata(entry), kernel, reason))
+        return Error{"", reason, ""};
+    }
+    std::pair row(kernel.name, kernel.tile);
+    if (std::ranges::find(ran.tiles, row) == ran.tiles.end()) ran.tiles.push_back(std::move(row));
+  }
+  return std::nullopt;
+}
 
 Expected<Ran> readRan(const Session &session, const Binding &binding) {
   Ran ran;
@@ -224,7 +229,10 @@ Expected<Ran> readRan(const Session &session, const Binding &binding) {
   } else if (chosen) {
     ran.chosen = {*chosen};
   }
-  if (ran.body.plan) ran.chosen = variantsOfSteps(session, ran.body, integers);
+  if (!ran.body.plan)
+    ran.tiles = {{ran.body.name, ran.body.tile}};
+  else if (MaybeError error = readSteps(session, integers, ran))
+    return *error;
   return ran;
 }
 
@@ -318,7 +326,8 @@ std::string describeRun(const Session &session, const Binding &binding, const Ru
       text += fmt::format("variant      {}\n", describe(c));
     for (const MetadataDecision &d : m.decisions)
       text += fmt::format("decision     {}\n", describe(d));
-    text += fmt::format("tile         {}\n", list(m.tile));
+    for (const auto &[kernel, tile] : ran->tiles)
+      text += fmt::format("tile         {}{}{}\n", list(tile), m.plan ? " of " : "", m.plan ? kernel : "");
     if (isTuned(m, times)) text += fmt::format("tuned        by {}\n", times.tunedBy);
     text += fmt::format("specialized  {}\n", list(m.specialized));
     for (const MetadataProduct &p : productsOf(session, m))

@@ -1,5 +1,6 @@
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/schedule/IR/GroupVariants.h"
+#include "compiler/schedule/IR/VariantBodies.h"
 #include "compiler/schedule/Transforms/IndexEmitter.h"
 #include "compiler/schedule/Transforms/StoreCoverage.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -60,9 +61,21 @@ LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
   if (failed(result) || failed_) return failure();
   if (std::string why = whyNotCovered(frame_.kernel()); !why.empty())
     return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
+  nameTile();
   for (const Dim &dim : dims_)
     dims.push_back(dim.expr);
   return success();
+}
+
+/// Records the extents of the tile as the kernel's tunables, under the names that a variant gives them.
+void GroupProgram::nameTile() {
+  ArrayRef<BodyParameter> names = findBody(kTileBody, group_.getKind())->parameters;
+  ArrayRef<int64_t> tile = group_.getTile();
+  NamedAttrList extents;
+  Builder b(group_.getContext());
+  for (auto [p, extent] : llvm::zip(names.take_back(tile.size()), tile.take_back(names.size())))
+    extents.set(p.name, b.getI64IntegerAttr(extent));
+  if (!extents.empty()) frame_.kernel().setTunablesAttr(extents.getDictionary(group_.getContext()));
 }
 
 DType GroupProgram::dtypeOf(Type type) const {

@@ -49,6 +49,7 @@ private:
                       bool beginsAfter = false);
   void storeResult(unsigned result);
   void storeResult(unsigned result, const TypedValue &tile);
+  void nameTile();
   void storeAll();
 
   // GroupReduce.cpp
