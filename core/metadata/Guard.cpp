@@ -76,6 +76,23 @@ MaybeError checkDivisors(const IndexExpr &expr) {
   return Error{"E_SYNTAX", "divides by zero", ""};
 }
 
+std::string describeUnbound(const Error &found, const std::vector<std::string> &names,
+                            const std::string &where) {
+  std::string list;
+  for (const std::string &name : names)
+    if (!name.empty()) list += (list.empty() ? "" : ", ") + name;
+  return found.message + "; the names are " + list + "; in " + where +
+         (found.hint.empty() ? "" : ": " + found.hint);
+}
+
+std::vector<std::string> namesOf(const std::vector<IndexExpr> &exprs) {
+  std::vector<std::string> names;
+  for (const IndexExpr &expr : exprs)
+    names.push_back(expr.text());
+  names.insert(names.end(), kMachineConstants.begin(), kMachineConstants.end());
+  return names;
+}
+
 Expected<IndexExpr> replace(const IndexExpr &expr, std::vector<IndexExpr> from, std::vector<IndexExpr> to) {
   for (std::string_view name : kMachineConstants) {
     from.push_back(IndexExpr::symbol(name));
@@ -144,7 +161,10 @@ Expected<Guard> Guard::parse(std::string_view text) {
     guard.comparison_ = comparison;
     for (auto [side, part] : {std::pair{&guard.left_, text.substr(0, at)},
                               std::pair{&guard.right_, text.substr(at + sign.size())}}) {
-      Expected<IndexExpr> expr = IndexExpr::parse(part);
+      // Columns are those of the whole text.
+      const std::string padded =
+          std::string(static_cast<size_t>(part.data() - text.data()), ' ') + std::string(part);
+      Expected<IndexExpr> expr = IndexExpr::parse(padded);
       if (!expr) return syntaxError(text, expr.error().message);
       if (MaybeError error = checkDivisors(*expr)) return syntaxError(text, error->message);
       *side = std::move(*expr);
@@ -192,7 +212,8 @@ Expected<Guard> Guard::bind(const VariantScope &scope) const {
   if (kind_ == Kind::Comparison) {
     for (auto [from, to] : {std::pair{&left_, &out.left_}, std::pair{&right_, &out.right_}}) {
       Expected<IndexExpr> bound = from->bind(scope.integers);
-      if (!bound) return refuse(bound.error().message);
+      if (!bound)
+        return Error{"E_SYNTAX", describeUnbound(bound.error(), scope.integers, "'" + text() + "'")};
       *to = std::move(*bound);
     }
     return out;
@@ -212,7 +233,8 @@ Expected<Guard> Guard::replace(const std::vector<IndexExpr> &from, const std::ve
   if (kind_ != Kind::Comparison) return out;
   for (IndexExpr *side : {&out.left_, &out.right_}) {
     Expected<IndexExpr> replaced = tessera::replace(*side, from, to);
-    if (!replaced) return syntaxError(text(), replaced.error().message);
+    if (!replaced)
+      return Error{"E_SYNTAX", describeUnbound(replaced.error(), namesOf(from), "'" + text() + "'")};
     *side = std::move(*replaced);
   }
   return out;

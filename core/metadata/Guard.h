@@ -81,6 +81,13 @@ private:
 /// The text of a condition: guards joined by "and"; "" for none.
 std::string textOf(const std::vector<Guard> &condition);
 
+/// Says that an expression does not bind: what was found, the names that there are, where it was found and,
+/// if the names suggest it, what to write. The expression itself may be long and is not repeated.
+std::string describeUnbound(const tessera_values::Error &found, const std::vector<std::string> &names,
+                            const std::string &where);
+/// The names that replace() knows: those of `from`, and the machine constants.
+std::vector<std::string> namesOf(const std::vector<IndexExpr> &from);
+
 /// Does the expression use the slot?
 bool readsSlot(const IndexExpr &, size_t slot);
 /// Returns an error if an operand is divided by the constant 0.

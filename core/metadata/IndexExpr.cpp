@@ -1,5 +1,6 @@
 // Index expressions: a postfix program, evaluated on a small stack. IndexExprText.cpp parses and prints it.
 #include "core/metadata/IndexExpr.h"
+#include "core/support/NearestName.h"
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -155,8 +156,7 @@ public:
     }
     int depth = 0;
     for (const Node &node : nodes_) {
-      if (node.code == Code::Slot && node.value < 0)
-        return Error{"E_SYNTAX", unknown_[static_cast<size_t>(-1 - node.value)], ""};
+      if (node.code == Code::Slot && node.value < 0) return unknown_[static_cast<size_t>(-1 - node.value)];
       depth += isLeaf(node.code) ? 1 : node.code == Code::Neg ? 0 : -1;
       if (depth > kMaxStack) return Error{"E_SYNTAX", "expression is nested too deeply", ""};
     }
@@ -202,7 +202,8 @@ private:
     if (error == std::errc() && end == factor.data() + factor.size()) return push(Code::Const, value, 0);
     std::string why = "unknown name '" + std::string(factor) + "'";
     if (column) why += " at column " + std::to_string(column + offset);
-    unknown_.push_back(std::move(why));
+    const std::string_view nearest = nearestName(factor, names_);
+    unknown_.push_back({"E_SYNTAX", std::move(why), nearest.empty() ? "" : "write " + std::string(nearest)});
     push(Code::Slot, -static_cast<int64_t>(unknown_.size()), column);
   }
 
@@ -229,7 +230,7 @@ private:
   const std::vector<IndexExpr> *values_;
   std::vector<Node> nodes_;
   std::vector<Operand> operands_;
-  std::vector<std::string> unknown_; // messages; node value -1 - i refers to entry i
+  std::vector<Error> unknown_; // node value -1 - i refers to entry i
 };
 
 Expected<IndexExpr> IndexExpr::bind(const std::vector<std::string> &names) const {

@@ -17,11 +17,14 @@ NumericsPermissions permissionsOf(const KernelMetadata &m) {
   return builtin ? *builtin : NumericsPermissions{};
 }
 
-Expected<IndexExpr> parseBound(const std::string &text, const VariantScope &scope) {
+/// `what` of the variant: "the cost".
+Expected<IndexExpr> parseBound(const std::string &text, const VariantScope &scope, const std::string &what) {
   Expected<IndexExpr> expr = IndexExpr::parse(text);
-  if (!expr) return expr;
-  if (MaybeError error = checkDivisors(*expr)) return *error;
-  return expr->bind(scope.integers);
+  if (!expr) return Error{"", expr.error().message + "; in " + what};
+  if (MaybeError error = checkDivisors(*expr)) return Error{"", error->message + "; in " + what};
+  Expected<IndexExpr> bound = expr->bind(scope.integers);
+  if (!bound) return Error{"", describeUnbound(bound.error(), scope.integers, what)};
+  return bound;
 }
 
 bool isOfDims(const IndexExpr &expr, const VariantScope &scope) {
@@ -69,23 +72,23 @@ MaybeError VariantTable::add(const KernelMetadata &m, size_t number, std::vector
     out.when.push_back(std::move(*bound));
   }
   if (!v.cost.empty()) {
-    Expected<IndexExpr> cost = parseBound(v.cost, scope_);
-    if (!cost) return Error{"", "cost '" + v.cost + "': " + cost.error().message};
+    Expected<IndexExpr> cost = parseBound(v.cost, scope_, "its cost");
+    if (!cost) return cost.error();
     out.cost = std::move(*cost);
   }
   if (v.params.size() > kMaxVariantParameters)
     return Error{"", "a body has at most " + std::to_string(kMaxVariantParameters) + " parameters"};
   for (const auto &[name, text] : v.params) {
-    Expected<IndexExpr> value = parseBound(text, scope_);
-    if (!value) return Error{"", "parameter " + name + ", '" + text + "': " + value.error().message};
+    Expected<IndexExpr> value = parseBound(text, scope_, "its parameter " + name);
+    if (!value) return value.error();
     out.given.emplace_back(name, std::move(*value));
   }
   if (!v.order.empty()) {
     Expected<OrderClass> order = OrderClass::parse(v.order);
     if (!order) return order.error();
     if (order->count) {
-      Expected<IndexExpr> count = parseBound(order->count->text(), scope_);
-      if (!count) return Error{"", "order '" + v.order + "': " + count.error().message};
+      Expected<IndexExpr> count = parseBound(order->count->text(), scope_, "its order");
+      if (!count) return count.error();
       if (!isOfDims(*count, scope_)) return Error{"", "order '" + v.order + "' depends on the machine"};
     }
     const bool isExtents = order->kind == OrderClass::Kind::Extents;

@@ -345,7 +345,9 @@ TEST(KernelMetadata, HasVariants) {
   EXPECT_EQ(error("{entry: v, when: [M]}"),
             "line 16: variants.when: [E_VARIANT] variant v: 'M': expected a comparison such as N == 64");
   EXPECT_EQ(error("{entry: v, when: [alpha == 1]}"),
-            "line 16: variants.when: [E_VARIANT] variant v: 'alpha == 1': unknown name 'alpha' at column 1");
+            "line 16: variants.when: [E_VARIANT] variant v: unknown name 'alpha' at column 1; the names are "
+            "steps, M, K, B*H, cores, l1, l2, l3, fma_f32, fma_f64, fma_bf16, fma_i8, bw2, bw3, bwm, wake; "
+            "in 'alpha == 1'");
   EXPECT_EQ(error("{entry: v, when: [M == 1], cost: 1}"), "line 16: variants: unknown key 'cost'");
 }
 
@@ -449,7 +451,9 @@ TEST(KernelMetadata, ALaunchHasVariants) {
   EXPECT_EQ(error("{name: a, when: [M == 1], pinned: maybe}, {name: b}"),
             where + ".pinned: expected true or false");
   EXPECT_EQ(error("{name: a, when: [Z == 1]}, {name: b}"),
-            where + ": [E_VARIANT] variant a: 'Z == 1': unknown name 'Z' at column 1");
+            where +
+                ": [E_VARIANT] variant a: unknown name 'Z' at column 1; the names are steps, M, K, B*H, "
+                "cores, l1, l2, l3, fma_f32, fma_f64, fma_bf16, fma_i8, bw2, bw3, bwm, wake; in 'Z == 1'");
   EXPECT_EQ(error("{name: a, when: [M // 0 == 1]}, {name: b}"),
             where + ": [E_VARIANT] variant a: 'M // 0 == 1': divides by zero");
   EXPECT_EQ(error("{name: a, when: {aligned: {A: 3}}}, {name: b}"),

@@ -54,7 +54,8 @@ TEST(Guard, RefusesOtherTexts) {
   EXPECT_NE(errorOf("N == 1 == 1"), "");
   EXPECT_NE(errorOf("N == "), "");
   EXPECT_NE(errorOf("N = 1"), "");
-  EXPECT_EQ(errorOf("M == 1"), "'M == 1': unknown name 'M' at column 1");
+  EXPECT_EQ(errorOf("M == 1"), "unknown name 'M' at column 1; the names are N, k; in 'M == 1'");
+  EXPECT_EQ(errorOf("N <= M"), "unknown name 'M' at column 6; the names are N, k; in 'N <= M'");
 }
 
 TEST(Guard, IsTheValueOfAName) {
@@ -154,6 +155,16 @@ std::string faultOf(const KernelMetadata &m) {
   return table.error().message;
 }
 
+TEST(VariantTable, AnUnknownNameComesBeforeTheLongCost) {
+  KernelMetadata m = twoParams();
+  m.variants = {{"f.a", {"N <= 8"}, "a"}, {"", {}, "b"}};
+  m.variants[0].cost =
+      "90000 // (2 * fma_f32) + max(N * (2800 + N * 99) // (2 * fma_f23), N * 12) // max(1, cores)";
+  EXPECT_EQ(faultOf(m),
+            "variant a: unknown name 'fma_f23' at column 58; the names are N, cores, l1, l2, l3, fma_f32, "
+            "fma_f64, fma_bf16, fma_i8, bw2, bw3, bwm, wake; in its cost: write fma_f32");
+}
+
 TEST(VariantTable, ExtentsChooseDifferentlyInTwoBodies) {
   KernelMetadata m = twoParams("deterministic");
   m.variants = {
@@ -187,7 +198,8 @@ TEST(VariantTable, TheFirstThatHoldsIsChosen) {
   EXPECT_TRUE(table->reads(1));
   EXPECT_FALSE(table->reads(0));
   m.variants[1].when = {"x == 1"}; // no integer
-  EXPECT_EQ(faultOf(m), "variant f.v1: 'x == 1': unknown name 'x' at column 1");
+  EXPECT_EQ(faultOf(m), "variant f.v1: unknown name 'x' at column 1; the names are N, cores, l1, l2, l3, "
+                        "fma_f32, fma_f64, fma_bf16, fma_i8, bw2, bw3, bwm, wake; in 'x == 1'");
   m.variants.assign(kMaxVariants + 1, {"f.v0", {"N == 8"}});
   m.variants.back().when.clear();
   EXPECT_EQ(faultOf(m), "there are 17 variants; at most 16 are chosen from");
@@ -225,7 +237,7 @@ TEST(VariantTable, CostsRankTheVariantsThatHold) {
   m.variants[0].cost = "N // bw3";  // an unknown constant
   EXPECT_EQ(choose(900), "a -1");
   m.variants[0].cost = "N // 0";
-  EXPECT_EQ(faultOf(m), "variant a: cost 'N // 0': divides by zero");
+  EXPECT_EQ(faultOf(m), "variant a: divides by zero; in its cost");
 }
 
 TEST(VariantTable, OnlyDimsDecideBetweenOrderClassesOfReproducibleProfiles) {
@@ -321,7 +333,7 @@ TEST(VariantTable, ParametersStayWithinTheLimitsOfTheBody) {
   m.variants[0].params = {};
   EXPECT_EQ(bind(), "parameter kc: the variant gives it no value");
   m.variants[0].params = {{"kc", "N // 0"}};
-  EXPECT_EQ(faultOf(m), "variant a: parameter kc, 'N // 0': divides by zero");
+  EXPECT_EQ(faultOf(m), "variant a: divides by zero; in its parameter kc");
 }
 
 TEST(VariantTable, LimitsDoNotChooseBetweenOrderClassesOfReproducibleProfiles) {

@@ -96,9 +96,9 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
   ArrayAttr variants = group.getVariantsAttr();
   if (!variants) return out;
   const KernelNames names = kernelNames(group);
-  auto text = [&](const IndexExpr &expr, std::string &to) -> MaybeError {
+  auto text = [&](const IndexExpr &expr, const std::string &what, std::string &to) -> MaybeError {
     tessera::Expected<IndexExpr> named = replace(expr, names.values, names.names);
-    if (!named) return Error{"", "'" + expr.text() + "': " + named.error().message};
+    if (!named) return Error{"", describeUnbound(named.error(), namesOf(names.values), what)};
     to = named->text();
     return std::nullopt;
   };
@@ -114,7 +114,8 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
     OrderClass order = v.getOrder();
     if (order.count) {
       tessera::Expected<IndexExpr> count = replace(*order.count, names.values, names.names);
-      if (!count) return Error{"", m.name + ": order: " + count.error().message};
+      if (!count)
+        return Error{"", m.name + ": " + describeUnbound(count.error(), namesOf(names.values), "its order")};
       order.count = std::move(*count);
     }
     m.order = order.text();
@@ -124,14 +125,15 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
       m.when.push_back(named->text());
     }
     if (v.getCost())
-      if (MaybeError error = text(v.getCost().getExpr(), m.cost))
-        return Error{"", m.name + ": cost " + error->message};
+      if (MaybeError error = text(v.getCost().getExpr(), "its cost", m.cost))
+        return Error{"", m.name + ": " + error->message};
     if (v.getBody() != kTileBody && !isLast)
       for (const std::optional<VariantBody> of = findBody(v.getBody(), group.getKind());
            const BodyParameter &p : of->parameters)
-        if (MaybeError error = text(v.getParams().getAs<tile::IndexExprAttr>(p.name).getExpr(),
-                                    m.params.emplace_back(p.name.str(), "").second))
-          return Error{"", m.name + ": parameter " + p.name.str() + ", " + error->message};
+        if (MaybeError error =
+                text(v.getParams().getAs<tile::IndexExprAttr>(p.name).getExpr(),
+                     "its parameter " + p.name.str(), m.params.emplace_back(p.name.str(), "").second))
+          return Error{"", m.name + ": " + error->message};
     out.push_back(std::move(m));
   }
   // Where there is nothing to choose from, the list only predicts the time.

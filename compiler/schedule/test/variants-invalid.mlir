@@ -158,7 +158,7 @@ graph.func @large(%x: !mn) -> !mn {
 
 !mn = !graph.tensor<["M", "N"], f32>
 graph.func @dim(%x: !mn) -> !mn {
-  // expected-error @+1 {{a: 'K <= 8': unknown name 'K' at column 1}}
+  // expected-error @+1 {{a: unknown name 'K' at column 1; the names are M, N, cores, l1, l2, l3, fma_f32, fma_f64, fma_bf16, fma_i8, bw2, bw3, bwm, wake; in 'K <= 8'}}
   %0 = schedule.group map(%x) attributes {tile = array<i64: 8, 64>, variants = [#schedule.variant<"a", when = "K <= 8", body = "tile", order = exact>, #schedule.variant<"b", body = "tile", order = exact>]} : (!mn) -> !mn {
   ^bb0(%a: !mn):
     %1 = graph.unary exp %a : (!mn) -> !mn
