@@ -30,8 +30,9 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Without the sloppiness ccache would not serve what uses the compiler's precompiled header.
-  set(launcher ${CMAKE_COMMAND} -E env
+  # Without the sloppiness ccache would not serve what uses the compiler's precompiled header. Paths below the base are
+  # hashed relative to the build folder, so that another clone finds what this one compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_ctime,include_file_mtime ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
