@@ -64,6 +64,7 @@ KernelSpec describeKernel(const KernelMetadata &m, std::string yaml, uint32_t fo
     spec.tensorMaps.push_back(tensorMapOf(map, m));
   spec.isPersistent = m.isPersistent;
   spec.forcedBody = m.forcedBody;
+  spec.mayWait = m.mayWait, spec.sharesOperands = m.sharesOperands;
   return spec;
 }
 

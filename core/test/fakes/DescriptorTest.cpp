@@ -28,7 +28,8 @@ constexpr char kGpuYaml[] = R"yaml({name: wide, target: "ptx:sm_90", numerics: s
   {name: seed, kind: scalar, dtype: i64},
   {name: M, kind: dim}, {name: N, kind: dim}],
   resources: {smem_per_cta: 60000, dynamic_smem: 50000, workspace_per_program: 4096, scratch_bytes: 0, vector_bytes: 0},
-  launch: {axes: ["ceildiv(M, 64)", N], block: [256, 2, 1], cluster: [2, 1, 1], persistent: true}})yaml";
+  launch: {axes: ["ceildiv(M, 64)", N], block: [256, 2, 1], cluster: [2, 1, 1], persistent: true,
+    may_wait: false, shares_operands: true}})yaml";
 
 TEST_F(Descriptor, HasWhatTheMetadataSays) {
   ASSERT_NE(kernel(kGpuYaml), nullptr);
@@ -39,6 +40,8 @@ TEST_F(Descriptor, HasWhatTheMetadataSays) {
   EXPECT_EQ(spec.dynamicSharedBytes, 50000u);
   EXPECT_EQ(spec.workspaceBytes, 4096u);
   EXPECT_TRUE(spec.isPersistent);
+  EXPECT_FALSE(spec.mayWait);
+  EXPECT_TRUE(spec.sharesOperands);
   EXPECT_EQ(spec.valueCount, 7u);
   std::vector<std::array<uint64_t, 3>> found;
   for (const tsr_be_argument_t &a : spec.arguments)
@@ -56,6 +59,8 @@ TEST_F(Descriptor, OfAThreadPerProgramIsAllOnes) {
   EXPECT_THAT(spec.cluster, ElementsAre(1, 1, 1));
   EXPECT_EQ(spec.dynamicSharedBytes + spec.workspaceBytes, 0u);
   EXPECT_EQ(spec.arguments.size(), 2u);
+  EXPECT_TRUE(spec.mayWait);
+  EXPECT_FALSE(spec.sharesOperands);
 }
 
 TEST_F(Descriptor, AHostOf10FillsFewerFields) {
@@ -65,13 +70,17 @@ TEST_F(Descriptor, AHostOf10FillsFewerFields) {
   d.value_count = 3;
   d.block[0] = 256, d.block[1] = d.block[2] = 1;
   d.cluster[0] = 7; // past the host's size, like the next two
-  d.workspace_bytes = d.persistent = 7;
+  d.workspace_bytes = d.persistent = d.never_waits = d.shares_operands = 7;
+  d.forced_body = reinterpret_cast<const char *>(1);
   d.arguments = reinterpret_cast<const tsr_be_argument_t *>(1);
   const KernelSpec old = thunk::specOf(&d);
   EXPECT_THAT(old.block, ElementsAre(256, 1, 1));
   EXPECT_THAT(old.cluster, ElementsAre(1, 1, 1));
   EXPECT_EQ(old.workspaceBytes, 0u);
   EXPECT_FALSE(old.isPersistent);
+  EXPECT_TRUE(old.mayWait);
+  EXPECT_FALSE(old.sharesOperands);
+  EXPECT_EQ(old.forcedBody, "");
   EXPECT_TRUE(old.arguments.empty());
 }
 

@@ -20,15 +20,13 @@ struct Kernel final : DeviceKernel {
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), forcedBody(spec.forcedBody),
         scratchBytes(spec.scratchBytes), code(std::move(code)),
         entry(reinterpret_cast<KernelFn>(const_cast<void *>(entry))),
-        runsAnywhere(spec.scratchBytes <= kMostScratch && spec.valueCount <= kMostValues &&
-                     spec.metadata.find("may_wait: false") != std::string::npos),
-        sharesOperands(spec.metadata.find("shares_operands: true") != std::string::npos) {}
+        runsAnywhere(spec.scratchBytes <= kMostScratch && spec.valueCount <= kMostValues && !spec.mayWait),
+        sharesOperands(spec.sharesOperands) {}
   const std::string name, forcedBody;
   const size_t scratchBytes;
   const std::shared_ptr<void> code; // keeps `entry` valid
   const KernelFn entry;
-  /// Whether the program's own threads may run it: it is small and does not wait for them. Only this spelling
-  /// in the metadata counts, because a kernel without it may wait.
+  /// Whether the program's own threads may run it: it is small and does not wait for them.
   const bool runsAnywhere;
   /// Whether a call packs operands once for all of its programs, so that few long calls are faster. Those of
   /// one index of the grid's other axes, which follow each other, share the most.

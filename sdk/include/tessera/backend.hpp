@@ -62,9 +62,10 @@ struct KernelSpec {
   size_t workspaceBytes = 0; // global memory per thread block; its address follows the launch values
   std::vector<tsr_be_argument_t> arguments = {}; // valueCount entries; empty if the host does not know them
   std::vector<tsr_be_tensor_map_t> tensorMaps = {}; // parameters of 128 bytes after all others
-  bool isPersistent = false; // a launch has no more blocks than run at once; each runs several programs
-  std::string forcedBody =
-      {}; // "product.row, which computes ...": the last 8 bytes of scratch say if another ran
+  bool isPersistent = false;   // a launch has no more blocks than run at once; each runs several programs
+  std::string forcedBody = {}; // tsr_be_kernel_desc_t::forced_body
+  bool mayWait = true;         // false: it does not run until another thread writes to memory
+  bool sharesOperands = false; // consecutive programs of one call read the same packed operands
 };
 
 /// Programs per axis, x fastest; never negative, and their product fits int64.

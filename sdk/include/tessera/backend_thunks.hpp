@@ -107,6 +107,7 @@ inline KernelSpec specOf(const tsr_be_kernel_desc_t *desc) {
   if (d.tensor_maps) spec.tensorMaps.assign(d.tensor_maps, d.tensor_maps + d.tensor_map_count);
   spec.isPersistent = d.persistent;
   if (d.forced_body) spec.forcedBody = d.forced_body;
+  spec.mayWait = !d.never_waits, spec.sharesOperands = d.shares_operands;
   return spec;
 }
 
@@ -126,6 +127,7 @@ inline tsr_be_kernel_desc_t descOf(const KernelSpec &spec) {
   d.tensor_map_count = spec.tensorMaps.size();
   d.persistent = spec.isPersistent;
   d.forced_body = spec.forcedBody.c_str();
+  d.never_waits = !spec.mayWait, d.shares_operands = spec.sharesOperands;
   return d;
 }
 

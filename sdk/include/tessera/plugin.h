@@ -268,6 +268,9 @@ typedef struct tsr_be_kernel_desc {
    * last 8 bytes of the scratch of a call to 1 if it could not compute the operands, so that product.panels
    * did; otherwise it leaves them as they are. The backend reports the first such launch of a kernel. */
   const char *forced_body;
+  uint64_t never_waits; /* 1: it is known not to run until another thread writes to memory; 0: it may */
+  uint64_t
+      shares_operands; /* 1: a call packs what its consecutive programs read; few long ranges are faster */
 } tsr_be_kernel_desc_t;
 
 /* Features of a context beyond TSR_MEM_DEVICE: bits of mem_flags. The first two are also flags of mem_alloc

@@ -8,8 +8,8 @@ namespace {
 constexpr int64_t kUnknown = INT64_MAX;
 
 /// The prediction for a launch of 10 programs with `value`, after one with `last` that took 7 ps per program.
-int64_t predicted(uint64_t last, uint64_t value, const char *metadata = "launch: {may_wait: false}") {
-  Kernel kernel({.name = "k", .metadata = metadata, .valueCount = 1}, nullptr, nullptr);
+int64_t predicted(uint64_t last, uint64_t value, bool mayWait = false) {
+  Kernel kernel({.name = "k", .valueCount = 1, .mayWait = mayWait}, nullptr, nullptr);
   kernel.remember(&last, 10, 70, 1);
   return kernel.predict(&value, 10);
 }
@@ -34,11 +34,11 @@ TEST(Prediction, DoesNotDependOnWhereMemoryIs) {
   EXPECT_EQ(predicted(0x1990'9b90, 0x7fff'0000'0000), 70); // the heap of a program at a fixed address
 }
 
-TEST(Prediction, IsUnknownForKernelsThatMayWait) { EXPECT_EQ(predicted(1, 1, "launch: {}"), kUnknown); }
+TEST(Prediction, IsUnknownForKernelsThatMayWait) { EXPECT_EQ(predicted(1, 1, /*mayWait=*/true), kUnknown); }
 
 // A kernel whose work depends on what it reads may take longer at any launch.
 TEST(Prediction, IsMeasuredAgainAfterAFewBriefLaunches) {
-  Kernel kernel({.name = "k", .metadata = "launch: {may_wait: false}", .valueCount = 1}, nullptr, nullptr);
+  Kernel kernel({.name = "k", .valueCount = 1, .mayWait = false}, nullptr, nullptr);
   const uint64_t value = 1;
   kernel.remember(&value, 10, 70, 1);
   for (int round = 0; round < 3; ++round) {

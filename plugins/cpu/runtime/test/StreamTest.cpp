@@ -30,7 +30,7 @@ protected:
 
   static std::shared_ptr<Kernel> kernel(KernelFn entry, size_t scratchBytes = 0) {
     return std::make_shared<Kernel>(
-        KernelSpec{.name = "brief", .metadata = "launch: {may_wait: false}", .scratchBytes = scratchBytes},
+        KernelSpec{.name = "brief", .scratchBytes = scratchBytes, .mayWait = false},
         reinterpret_cast<void *>(entry), nullptr);
   }
   tsr_status_t launch(const std::shared_ptr<Kernel> &k, int64_t programs = 1) {

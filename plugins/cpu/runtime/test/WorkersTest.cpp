@@ -74,8 +74,8 @@ TEST_F(Workers, TheNumberOfProgramsMayBeAnything) {
 }
 
 TEST_F(Workers, ProgramsThatShareOperandsRunInFewLongCalls) {
-  Kernel product({.name = "p", .metadata = "launch: {shares_operands: true}", .valueCount = 1},
-                 reinterpret_cast<void *>(entry), nullptr);
+  Kernel product({.name = "p", .valueCount = 1, .sharesOperands = true}, reinterpret_cast<void *>(entry),
+                 nullptr);
   if (coreCount() < 2 || helperLimit() == 0) GTEST_SKIP() << "one thread makes one call";
   const auto cores = static_cast<size_t>(coreCount());
   const LaunchGrid lines = {7, 840}; // which up to 8 threads divide evenly
@@ -88,8 +88,8 @@ TEST_F(Workers, ProgramsThatShareOperandsRunInFewLongCalls) {
 }
 
 TEST_F(Workers, ProgramsThatShareOperandsRunOnceInAnyGrid) {
-  Kernel product({.name = "p", .metadata = "launch: {shares_operands: true}", .valueCount = 1},
-                 reinterpret_cast<void *>(entry), nullptr);
+  Kernel product({.name = "p", .valueCount = 1, .sharesOperands = true}, reinterpret_cast<void *>(entry),
+                 nullptr);
   for (const LaunchGrid &grid : {LaunchGrid{0, 3}, {1, 1}, {5, 1}, {5, 3}, {1, 7}, {6, 4}, {7, 2, 3}}) {
     launch(product, grid, 0); // of unknown cost: the first program runs alone
     product.remember(&value, std::max<int64_t>(grid.programs(), 1), 1'000'000'000, 1);
