@@ -1,4 +1,5 @@
-// Reads and writes the kernel metadata document, except its plan (HostPlan.cpp).
+// Reads the kernel metadata document, except its plan (HostPlan.cpp) and what describes launches
+// (ReadLaunch.cpp).
 #include "core/metadata/KernelMetadata.h"
 #include "core/metadata/MetadataYaml.h"
 #include "core/metadata/Reports.h"
@@ -15,17 +16,6 @@ namespace {
 using namespace yaml;
 
 constexpr Bounds kBounds = {.bytes = 1 << 20, .nodes = 1 << 18};
-
-// ---- Nodes to values ----
-
-std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, const std::string &key) {
-  std::vector<std::pair<std::string, int64_t>> out;
-  if (!node.IsDefined()) return out;
-  checkMap(node, key, {});
-  for (const auto &entry : node)
-    out.emplace_back(entry.first.Scalar(), asInt(entry.second, key + "." + entry.first.Scalar(), INT64_MIN));
-  return out;
-}
 
 // ---- Names ----
 
@@ -50,13 +40,6 @@ bool isInstruction(std::string_view s) {
 // ---- Sections ----
 
 using Kind = MetadataParam::Kind;
-constexpr std::pair<std::string_view, Kind> kKinds[] = {
-    {"tensor", Kind::Tensor}, {"result", Kind::Result}, {"scalar", Kind::Scalar}, {"dim", Kind::Dim}};
-
-constexpr size_t kMaxMappedRank = 5; // tsr_be_tensor_map_t
-
-bool isTensorLike(Kind kind) { return kind == Kind::Tensor || kind == Kind::Result; }
-
 std::pair<int64_t, int64_t> readLimits(const YAML::Node &node, const std::string &key, DType dtype) {
   if (dtype != DType::I64) reject(node, key, "only an i64 has limits");
   if (!node.IsSequence() || node.size() != 2) reject(node, key, "expected [least, most]");
@@ -168,80 +151,6 @@ void readParams(const YAML::Node &list, bool isFunction, KernelMetadata &m) {
   if (dim != appearing.end()) reject(list, "params", "dim or stride " + *dim + " of a tensor has no entry");
 }
 
-void readTensorMaps(const YAML::Node &list, KernelMetadata &m) {
-  const std::string key = "launch.tensor_maps";
-  for (const YAML::Node &node : asList(list, key)) {
-    checkMap(node, key, {"param", "box", "swizzle"});
-    MetadataTensorMap map{
-        asText(node["param"], key + ".param"), {}, asInt(node["swizzle"], key + ".swizzle", 1)};
-    const auto of = std::ranges::find(m.params, map.param, &MetadataParam::name);
-    if (of == m.params.end() || !isTensorLike(of->kind))
-      reject(node["param"], key, map.param + " is no tensor");
-    if (of->dims.empty() || of->dims.size() > kMaxMappedRank)
-      reject(node["param"], key, map.param + " has " + std::to_string(of->dims.size()) + " axes, not 1 to 5");
-    auto isKnown = [&](const std::string &size) {
-      return isNumber(size) || std::ranges::any_of(m.params, [&](const MetadataParam &p) {
-               return p.kind == Kind::Dim && p.name == size;
-             });
-    };
-    if (!std::ranges::all_of(of->dims, isKnown) || !std::ranges::all_of(of->strides, isKnown))
-      reject(node["param"], key, map.param + " has an extent or stride that is neither a dim nor a number");
-    if (!of->strides.empty() && of->strides.back() != "1")
-      reject(node["param"], key,
-             "neighbours along the last axis of " + map.param + " are no neighbours in memory");
-    for (const YAML::Node &extent : asList(node["box"], key + ".box"))
-      if (map.box.push_back(asInt(extent, key + ".box", 1)); map.box.back() > 256)
-        reject(extent, key + ".box", "a box has at most 256 elements along an axis");
-    if (map.box.size() != of->dims.size())
-      reject(node["box"], key + ".box", "it has not as many axes as " + map.param);
-    if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
-      reject(node["swizzle"], key + ".swizzle", "expected 32, 64 or 128");
-    m.tensorMaps.push_back(std::move(map));
-  }
-}
-
-void readLaunch(const YAML::Node &node, KernelMetadata &m) {
-  checkMap(node, "launch",
-           {"axes", "block", "checks", "cluster", "forced_body", "lanes_per_program", "may_wait",
-            "persistent", "shares_operands", "tensor_maps", "variants"});
-  m.axes = asTexts(node["axes"], "launch.axes");
-  std::vector<std::string> names;
-  for (const MetadataParam &p : m.params)
-    if (p.kind == Kind::Dim || (p.kind == Kind::Scalar && isInt(p.dtype))) names.push_back(p.name);
-  for (const std::string &axis : m.axes) {
-    IndexExpr expr;
-    std::string why;
-    if (!IndexExpr::parse(axis, names, expr, why))
-      reject(node["axes"], "launch.axes", "'" + axis + "': " + why);
-  }
-  m.checks = readChecks(node["checks"], "launch.checks", names);
-  auto readThree = [&](const char *key, int64_t (&out)[3]) {
-    const YAML::Node three = node[key];
-    if (!three) return;
-    const std::string path = std::string("launch.") + key;
-    if (!three.IsSequence() || three.size() != 3) reject(three, path, "expected three integers");
-    for (size_t i = 0; i < 3; ++i)
-      if ((out[i] = asInt(three[i], path, 1)) > UINT32_MAX)
-        reject(three[i], path, "no launch has " + std::to_string(out[i]) + " of them");
-  };
-  readThree("block", m.block);
-  readThree("cluster", m.cluster);
-  readTensorMaps(node["tensor_maps"], m);
-  if (node["lanes_per_program"])
-    m.lanesPerProgram = asInt(node["lanes_per_program"], "launch.lanes_per_program", 1);
-  auto readFlag = [&](const char *key, bool &out) {
-    if (!node[key]) return;
-    const std::string path = std::string("launch.") + key, text = asText(node[key], path.c_str());
-    if (text != "true" && text != "false")
-      reject(node[key], path, "expected true or false, found '" + text + "'");
-    out = text == "true";
-  };
-  readFlag("may_wait", m.mayWait);
-  readFlag("shares_operands", m.sharesOperands);
-  readFlag("persistent", m.isPersistent);
-  if (node["forced_body"]) m.forcedBody = asText(node["forced_body"], "launch.forced_body");
-}
-
 void readReports(const YAML::Node &list, KernelMetadata &m) {
   for (const YAML::Node &node : asList(list, "reports", reports::kStatements)) {
     checkMap(node, "reports", {"kind", "of", "at", "text", "values"});
@@ -267,84 +176,6 @@ void readReports(const YAML::Node &list, KernelMetadata &m) {
       reject(node["text"], "reports.text", why);
     m.reports.push_back(std::move(r));
   }
-}
-
-/// A condition is a list of guards, or {zero: [EXPRESSION], aligned: {TENSOR: BYTES}}.
-std::vector<std::string> readWhen(const YAML::Node &node, const std::string &key) {
-  if (!node.IsMap()) return asTexts(node, key);
-  checkMap(node, key, {"zero", "aligned"});
-  std::vector<std::string> out;
-  for (const std::string &expr : asTexts(node["zero"], key + ".zero"))
-    out.push_back(expr + " == 0");
-  for (const auto &[tensor, bytes] : asInts(node["aligned"], key + ".aligned"))
-    out.push_back("aligned(" + tensor + ", " + std::to_string(bytes) + ")");
-  return out;
-}
-
-void checkVariants(const YAML::Node &list, const std::string &key, const KernelMetadata &m) {
-  if (auto table = VariantTable::of(m); !table) reject(list, key, "[E_VARIANT] " + table.error().message);
-}
-
-/// The variants of a function, and those of a kernel in older documents: entry and condition.
-void readVariants(const YAML::Node &list, KernelMetadata &m) {
-  for (const YAML::Node &node : asList(list, "variants")) {
-    checkMap(node, "variants", {"entry", "when"});
-    for (const char *key : {"entry", "when"})
-      if (!node[key]) reject(node, "variants", std::string("an entry has no ") + key);
-    MetadataVariant v{asText(node["entry"], "variants.entry"), readWhen(node["when"], "variants.when")};
-    if (!isEntryName(v.entry)) reject(node["entry"], "variants.entry", "'" + v.entry + "' is not a name");
-    if (v.when.empty()) reject(node["when"], "variants.when", "a variant has at least one condition");
-    m.variants.push_back(std::move(v));
-    checkVariants(node["when"], "variants.when", m);
-  }
-}
-
-MetadataVariant readLaunchVariant(const YAML::Node &node, const std::string &key) {
-  checkMap(node, key, {"name", "entry", "when", "body", "order", "cost", "params", "pinned"});
-  if (!node["name"]) reject(node, key, "an entry has no name");
-  MetadataVariant v;
-  auto read = [&](const char *name, std::string &out) {
-    if (node[name]) out = asText(node[name], key + "." + name);
-  };
-  read("name", v.name);
-  read("entry", v.entry);
-  read("body", v.body);
-  read("order", v.order);
-  read("cost", v.cost);
-  if (!isEntryName(v.name)) reject(node["name"], key + ".name", "'" + v.name + "' is not a name");
-  if (node["entry"] && !isEntryName(v.entry))
-    reject(node["entry"], key + ".entry", "'" + v.entry + "' is not a name");
-  if (node["when"]) v.when = readWhen(node["when"], key + ".when");
-  if (node["params"]) {
-    checkMap(node["params"], key + ".params", {});
-    for (const auto &entry : node["params"])
-      v.params.emplace_back(entry.first.Scalar(), asText(entry.second, key + ".params"));
-  }
-  if (node["pinned"]) {
-    const std::string text = asText(node["pinned"], key + ".pinned");
-    if (text != "true" && text != "false") reject(node["pinned"], key + ".pinned", "expected true or false");
-    v.isPinned = text == "true";
-  }
-  if (v.isPinned && v.when.empty()) reject(node["pinned"], key + ".pinned", "it has no condition");
-  return v;
-}
-
-/// The variants of a kernel: all but the last have conditions.
-void readLaunchVariants(const YAML::Node &list, KernelMetadata &m) {
-  const std::string key = "launch.variants";
-  if (!list) return;
-  if (!m.variants.empty()) reject(list, key, "[E_VARIANT] the document has variants outside of launch, too");
-  for (const YAML::Node &node : asList(list, key)) {
-    MetadataVariant v = readLaunchVariant(node, key);
-    if (!m.variants.empty() && m.variants.back().when.empty())
-      reject(node, key, "[E_VARIANT] it follows " + m.variants.back().name + ", which has no condition");
-    for (const MetadataVariant &other : m.variants)
-      if (other.name == v.name) reject(node, key, "[E_VARIANT] the name " + v.name + " occurs twice");
-    m.variants.push_back(std::move(v));
-  }
-  if (m.variants.empty() || !m.variants.back().when.empty())
-    reject(list, key, "[E_VARIANT] the last has a condition, so that sizes are left without a variant");
-  checkVariants(list, key, m);
 }
 
 void readProducts(const YAML::Node &list, KernelMetadata &m) {
@@ -396,10 +227,6 @@ MetadataDecision readDecision(const YAML::Node &node, const KernelMetadata &m) {
       reject(node["predicted_ns"], "decisions.predicted_ns", "a time is not negative");
   }
   return d;
-}
-
-bool isOne(const int64_t (&three)[3]) {
-  return std::all_of(three, three + 3, [](int64_t n) { return n == 1; });
 }
 
 /// Returns whether every field that describes how a single kernel runs has its default.
@@ -474,200 +301,7 @@ KernelMetadata readDocument(const YAML::Node &root) {
   return m;
 }
 
-// ---- Writing ----
-
-// Numbers are formatted here rather than by yaml-cpp, whose streams use std::locale::global ("4.096").
-std::string numberText(int64_t value) { return std::to_string(value); }
-
-std::string numberText(double value) {
-  if (std::isnan(value)) return ".nan";
-  if (std::isinf(value)) return value > 0 ? ".inf" : "-.inf";
-  char buffer[64]; // the shortest text that parses to the same value
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof(buffer), value).ptr);
-}
-
-std::string numberText(const Number &value) {
-  return std::visit([](auto number) { return numberText(number); }, value);
-}
-
-void writeParam(YAML::Emitter &out, const MetadataParam &p) {
-  auto row = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto &r) { return r.second == p.kind; });
-  out << YAML::Flow << YAML::BeginMap << YAML::Key << "name" << YAML::Value << p.name << YAML::Key << "kind"
-      << YAML::Value << std::string(row->first);
-  if (p.kind != Kind::Dim) out << YAML::Key << "dtype" << YAML::Value << tessera::name(p.dtype);
-  if (isTensorLike(p.kind)) {
-    out << YAML::Key << "dims" << YAML::Value << YAML::Flow << p.dims;
-    if (!p.strides.empty()) out << YAML::Key << "strides" << YAML::Value << YAML::Flow << p.strides;
-    out << YAML::Key << "access" << YAML::Value
-        << (p.reads && p.writes ? "readwrite"
-            : p.writes          ? "write"
-                                : "read");
-  }
-  if (p.defaultValue) out << YAML::Key << "default" << YAML::Value << numberText(*p.defaultValue);
-  if (p.limits)
-    out << YAML::Key << "limits" << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(p.limits->first)
-        << numberText(p.limits->second) << YAML::EndSeq;
-  out << YAML::EndMap;
-}
-
-void writeInts(YAML::Emitter &out, const char *key,
-               const std::vector<std::pair<std::string, int64_t>> &entries) {
-  out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginMap;
-  for (auto &[name, value] : entries)
-    out << YAML::Key << name << YAML::Value << numberText(value);
-  out << YAML::EndMap;
-}
-
-void writeReport(YAML::Emitter &out, const MetadataReport &r) {
-  std::vector<std::string> types;
-  for (const MetadataReport::Value &v : r.values)
-    types.push_back(reports::typeText(v));
-  out << YAML::Flow << YAML::BeginMap << YAML::Key << "kind" << YAML::Value
-      << (r.isAssert ? "assert" : "print") << YAML::Key << "of" << YAML::Value
-      << (r.isOfLane ? "lane" : "program") << YAML::Key << "at" << YAML::Value << YAML::DoubleQuoted
-      << r.place << YAML::Key << "text" << YAML::Value << YAML::DoubleQuoted << r.text;
-  if (!types.empty()) {
-    out << YAML::Key << "values" << YAML::Value << YAML::Flow << YAML::BeginSeq;
-    for (const std::string &type : types)
-      out << YAML::DoubleQuoted << type;
-    out << YAML::EndSeq;
-  }
-  out << YAML::EndMap;
-}
-
-/// Do the variants have the form of launch.variants, whose last has no condition?
-bool areOfLaunch(const KernelMetadata &m) { return !m.variants.empty() && m.variants.back().when.empty(); }
-
-void writeVariant(YAML::Emitter &out, const MetadataVariant &v) {
-  auto write = [&](const char *key, const std::string &text) {
-    if (!text.empty()) out << YAML::Key << key << YAML::Value << text;
-  };
-  out << YAML::Flow << YAML::BeginMap;
-  write("name", v.name);
-  write("entry", v.entry);
-  if (!v.when.empty()) {
-    out << YAML::Key << "when" << YAML::Value << YAML::Flow << YAML::BeginSeq;
-    for (const std::string &condition : v.when)
-      out << YAML::DoubleQuoted << condition;
-    out << YAML::EndSeq;
-  }
-  write("body", v.body);
-  write("order", v.order);
-  write("cost", v.cost);
-  if (!v.params.empty()) {
-    out << YAML::Key << "params" << YAML::Value << YAML::Flow << YAML::BeginMap;
-    for (const auto &[name, value] : v.params)
-      out << YAML::Key << name << YAML::Value << YAML::DoubleQuoted << value;
-    out << YAML::EndMap;
-  }
-  if (v.isPinned) out << YAML::Key << "pinned" << YAML::Value << "true";
-  out << YAML::EndMap;
-}
-
-void writeVariants(YAML::Emitter &out, const std::vector<MetadataVariant> &variants) {
-  if (variants.empty()) return;
-  out << YAML::Key << "variants" << YAML::Value << YAML::BeginSeq;
-  for (const MetadataVariant &v : variants)
-    writeVariant(out, v);
-  out << YAML::EndSeq;
-}
-
-void writeProducts(YAML::Emitter &out, const std::vector<MetadataProduct> &products) {
-  if (products.empty()) return;
-  out << YAML::Key << "products" << YAML::Value << YAML::BeginSeq;
-  for (const MetadataProduct &p : products) {
-    out << YAML::Flow << YAML::BeginMap << YAML::Key << "instruction" << YAML::Value << p.instruction
-        << YAML::Key << "in" << YAML::Value << tessera::name(p.in) << YAML::Key << "acc" << YAML::Value
-        << tessera::name(p.acc);
-    if (!p.at.empty()) out << YAML::Key << "at" << YAML::Value << YAML::DoubleQuoted << p.at;
-    out << YAML::EndMap;
-  }
-  out << YAML::EndSeq;
-}
-
-/// Writes the sections that describe how a kernel runs.
-void writeLaunch(YAML::Emitter &out, const KernelMetadata &m) {
-  writeInts(out, "tile", m.tile);
-  writeInts(out, "specialized", m.specialized);
-  if (!areOfLaunch(m)) writeVariants(out, m.variants);
-  writeProducts(out, m.products);
-  std::vector<std::pair<std::string, int64_t>> resources = {{"smem_per_cta", m.sharedBytes}};
-  if (m.dynamicSharedBytes) resources.emplace_back("dynamic_smem", m.dynamicSharedBytes);
-  if (m.workspaceBytes) resources.emplace_back("workspace_per_program", m.workspaceBytes);
-  resources.emplace_back("scratch_bytes", m.scratchBytes);
-  resources.emplace_back("vector_bytes", m.vectorBytes);
-  writeInts(out, "resources", resources);
-  out << YAML::Key << "launch" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "axes" << YAML::Value << YAML::Flow << m.axes;
-  writeChecks(out, m.checks);
-  auto writeThree = [&](const char *key, const int64_t (&three)[3]) {
-    out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginSeq << numberText(three[0])
-        << numberText(three[1]) << numberText(three[2]) << YAML::EndSeq;
-  };
-  writeThree("block", m.block);
-  if (!isOne(m.cluster)) writeThree("cluster", m.cluster);
-  out << YAML::Key << "lanes_per_program" << YAML::Value << numberText(m.lanesPerProgram);
-  if (!m.mayWait) out << YAML::Key << "may_wait" << YAML::Value << "false";
-  if (m.sharesOperands) out << YAML::Key << "shares_operands" << YAML::Value << "true";
-  if (!m.forcedBody.empty()) out << YAML::Key << "forced_body" << YAML::Value << m.forcedBody;
-  if (m.isPersistent) out << YAML::Key << "persistent" << YAML::Value << "true";
-  if (!m.tensorMaps.empty()) {
-    out << YAML::Key << "tensor_maps" << YAML::Value << YAML::BeginSeq;
-    for (const MetadataTensorMap &map : m.tensorMaps)
-      out << YAML::Flow << YAML::BeginMap << YAML::Key << "param" << YAML::Value << map.param << YAML::Key
-          << "box" << YAML::Value << map.box << YAML::Key << "swizzle" << YAML::Value
-          << numberText(map.swizzle) << YAML::EndMap;
-    out << YAML::EndSeq;
-  }
-  if (areOfLaunch(m)) writeVariants(out, m.variants);
-  out << YAML::EndMap;
-  if (!m.reports.empty()) out << YAML::Key << "reports" << YAML::Value << YAML::BeginSeq;
-  for (const MetadataReport &r : m.reports)
-    writeReport(out, r);
-  if (!m.reports.empty()) out << YAML::EndSeq;
-  out << YAML::Key << "epilogue" << YAML::Value << YAML::Flow << m.epilogue;
-}
-
-void writeDecision(YAML::Emitter &out, const MetadataDecision &d) {
-  out << YAML::Flow << YAML::BeginMap << YAML::Key << "op" << YAML::Value << d.op << YAML::Key << "step"
-      << YAML::Value << numberText(d.step) << YAML::Key << "choice" << YAML::Value << d.choice;
-  if (!d.legal.empty()) out << YAML::Key << "from" << YAML::Value << YAML::Flow << d.legal;
-  out << YAML::Key << "by" << YAML::Value << d.by;
-  if (d.predictedNs >= 0) out << YAML::Key << "predicted_ns" << YAML::Value << numberText(d.predictedNs);
-  out << YAML::EndMap;
-}
-
 } // namespace
-
-std::string KernelMetadata::toYaml() const {
-  YAML::Emitter out;
-  out << YAML::BeginMap;
-  out << YAML::Key << "name" << YAML::Value << name << YAML::Key << "target" << YAML::Value << target
-      << YAML::Key << "numerics" << YAML::Value << numerics;
-  if (permits) out << YAML::Key << "permits" << YAML::Value << YAML::Flow << permissionNames(*permits);
-  out << YAML::Key << "params" << YAML::Value;
-  out << YAML::BeginSeq;
-  for (const MetadataParam &p : params)
-    writeParam(out, p);
-  out << YAML::EndSeq;
-  if (plan) {
-    writeInts(out, "specialized", specialized);
-    writeVariants(out, variants);
-    out << YAML::Key << "plan" << YAML::Value;
-    writePlan(out, *plan);
-    if (!decisions.empty()) {
-      out << YAML::Key << "decisions" << YAML::Value << YAML::BeginSeq;
-      for (const MetadataDecision &d : decisions)
-        writeDecision(out, d);
-      out << YAML::EndSeq;
-    }
-  } else {
-    writeLaunch(out, *this);
-  }
-  out << YAML::Key << "fallbacks" << YAML::Value << YAML::Flow << fallbacks;
-  out << YAML::EndMap;
-  return std::string(out.c_str(), out.size()) + "\n";
-}
 
 bool KernelMetadata::fromYaml(std::string_view text, KernelMetadata &out, std::string &why) {
   try {

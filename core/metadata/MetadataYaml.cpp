@@ -102,4 +102,13 @@ bool isEntryName(std::string_view s) {
   }
 }
 
+std::vector<std::pair<std::string, int64_t>> asInts(const YAML::Node &node, const std::string &key) {
+  std::vector<std::pair<std::string, int64_t>> out;
+  if (!node.IsDefined()) return out;
+  checkMap(node, key, {});
+  for (const auto &entry : node)
+    out.emplace_back(entry.first.Scalar(), asInt(entry.second, key + "." + entry.first.Scalar(), INT64_MIN));
+  return out;
+}
+
 } // namespace tessera::yaml
