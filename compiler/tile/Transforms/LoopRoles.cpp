@@ -108,14 +108,12 @@ std::string Pipelining::whyNotPingpong() {
   if (!second)
     return "with pingpong warps take turns between two products of a step, of which one uses what was "
            "computed from the sums of the other; the loop has none";
-  for (MmaOp product : loop_.getBody()->getOps<MmaOp>()) {
-    if (!product.getFragment())
-      return "with pingpong warps take turns between matrix instructions; a product of the loop has none";
+  // Sums in registers, which roles need, are those of a matrix instruction.
+  for (MmaOp product : loop_.getBody()->getOps<MmaOp>())
     if (const layout::WarpGrid grid = product.getFragment()->getWarpGrid(); grid.n > 1)
       return llvm::formatv("with pingpong each group of warps has its own rows; the warps of a product are "
                            "[{0}, {1}], so that groups share rows and meet",
                            grid.m, grid.n);
-  }
   // In its turn a group must not wait for the others.
   auto mayMeet = [](Operation &op) {
     auto isStored = [](Value v) { return isTile(v) && inMemory(v); };
