@@ -95,6 +95,19 @@ Suite attentionSuite() {
              {"decode f32", 0, 0, 0.90, "H32", "from memory"},
              {"decode bf16", 1.20, 0.95},
              {"decode bf16", 0, 0, 0.90, "H32", "from memory"}}};
+  out.causes = {{"^decode bf16 H8 S2 ", "dots widen each element and fold their lanes",
+                 "rows of pairs by vdpbf16ps, 290 us instead of 275 (decision 144)",
+                 "not known"},
+                {"^decode bf16 H8 S(4|8|12|16) ",
+                 "packing K, a third of the time of 8 queries, half of it shuffles",
+                 "blocks of keys that are transposed in registers, 90 us instead of 230 (decision 144)",
+                 "a packing of fewer shuffles"},
+                {"^decode f32 H8 S(8|9|12|16) ", "scores are dots, whose lanes are folded for each result",
+                 "dots instead of vectors along the queries, up to 24 queries (decision 144)",
+                 "a body that multiplies several rows of f32, as bf16 has one"},
+                {"^decode .* H32 S1 ", "one core awaits few lines from pages of 4 KB",
+                 "fetching into the second cache, 0.81 of the limit instead of 0.65 (decision 145)",
+                 "pages of 2 MB, which whoever allocates the tensors decides"}};
   const AttentionShape shapes[] = {{8, 128, 128, 64},       {8, 512, 512, 64},         {8, 1024, 1024, 64},
                                    {8, 512, 512, 64, true}, {8, 1024, 1024, 64, true}, {4, 512, 512, 128},
                                    {12, 197, 197, 64}};

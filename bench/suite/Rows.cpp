@@ -92,6 +92,17 @@ Suite normSuite() {
             {"One compilation for all extents."},
             {},
             {{"softmax", 1.20, 1.0}, {"layer_norm", 1.20, 1.0}, {"memory", 0, 0, 0.90}}};
+  out.causes = {
+      {"^(softmax|layer_norm) of 16384x2048$", "memory is idle while a row is read again from the caches",
+       "stores past the caches (decision 146)",
+       "a prefetch of the next row into the second cache during the last pass, which a loop in C++ showed; "
+       "softmax "
+       "also exponentials in scratch, to store its result once"},
+      {"^layer_norm of 512x768$", "not known; its 1.5 MB of results stay in the caches",
+       "stores past the caches, 83 us instead of 86 (decision 146)", "a profile of its passes"},
+      {"^layer_norm of 16384x(100|128)$", "rows of about two tiles of 64 columns or a part of one of 512",
+       "two tiles, 0.92 of the time at 100 columns and 1.04 at 128, so that they end at 112 (decision 135)",
+       "not known"}};
   for (const char *family : {"softmax", "layer_norm"})
     for (auto [rows, columns] : {std::pair<int64_t, int64_t>{16384, 16},
                                  {16384, 48},
@@ -115,6 +126,9 @@ Suite elementwiseSuite() {
              "memory. launch: one element, which is the limit of a call that launches and waits."},
             {},
             {{"64K", 1.20, 1.0}, {"call", 1.5, 1.0}, {"memory", 0, 0, 0.90}}};
+  out.causes = {{"^linear of 4096$", "the launch and the wait, which take longer than the loop",
+                 "launches that do not look at the clock (decision 147)",
+                 "calls that check their arguments, the stream and the plan for less"}};
   out.cases.push_back(elementwise("launch", "linear", 1));
   for (auto [family, n] :
        {std::pair<const char *, int64_t>{"64K", 65536}, {"call", 4096}, {"memory", 1 << 25}})

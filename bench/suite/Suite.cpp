@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <regex>
+#include <set>
 #include <unistd.h>
 
 namespace tessera::bench {
@@ -147,15 +148,18 @@ void describePeers(Table &table, const Lab &lab) {
     }
 }
 
-/// "; goal 1.00 (0.93) missed; below it: f32 64x64x64 (0.90)", for these cases.
-std::string judge(const Goal &g, const std::vector<const CaseResult *> &cases) {
+/// "; goal 1.00 (0.93) missed; below it: f32 64x64x64 (0.90)", for these cases. Adds the names of those
+/// below.
+std::string judge(const Goal &g, const std::vector<const CaseResult *> &cases, std::set<std::string> &names) {
   Summary s;
   std::vector<std::string> below;
   for (const CaseResult *r : cases) {
     s.add(*r);
+    const size_t before = below.size();
     if (r->score() < g.least) below.push_back(fmt::format("{} ({:.2f})", r->name, r->score()));
     if (g.ofLimit > 0 && r->limit > 0 && r->ofLimit() < g.ofLimit)
       below.push_back(fmt::format("{} ({:.2f} of the limit)", r->name, r->ofLimit()));
+    if (below.size() > before) names.insert(r->name);
   }
   std::string text = "; goal";
   if (g.score > 0) text += fmt::format(" {:.2f} ({:.2f})", g.score, g.least);
@@ -167,6 +171,7 @@ std::string judge(const Goal &g, const std::vector<const CaseResult *> &cases) {
 }
 
 void describeGoals(Table &table, const Suite &suite) {
+  std::set<std::string> below;
   std::map<std::string, std::vector<const CaseResult *>> families;
   for (const CaseResult &r : table.cases)
     families[r.family].push_back(&r);
@@ -183,9 +188,17 @@ void describeGoals(Table &table, const Suite &suite) {
       std::vector<const CaseResult *> meant;
       for (const CaseResult *r : cases)
         if (std::regex_search(r->name, std::regex(g.cases))) meant.push_back(r);
-      if (!meant.empty()) line += judge(g, meant);
+      if (!meant.empty()) line += judge(g, meant, below);
     }
     table.notes.push_back(line + (hasGoal ? "." : "; no goal."));
+  }
+  for (const Cause &c : suite.causes) {
+    std::vector<std::string> meant;
+    for (const std::string &name : below)
+      if (std::regex_search(name, std::regex(c.cases))) meant.push_back(name);
+    if (!meant.empty())
+      table.notes.push_back(fmt::format("Why {}: {}. Tried: {}. It would need: {}.", fmt::join(meant, ", "),
+                                        c.limit, c.tried, c.needs));
   }
 }
 

@@ -77,11 +77,18 @@ struct Goal {
   std::string cases = "", what = ""; // a regular expression, and in words
 };
 
+/// Why cases, whose names `cases` (a regular expression) matches, may be below their goal: what limits them,
+/// what was tried and what they would need.
+struct Cause {
+  std::string cases, limit, tried, needs;
+};
+
 struct Suite {
   const char *name, *title;
   std::vector<std::string> notes;
   std::vector<Case> cases;
   std::vector<Goal> goals;
+  std::vector<Cause> causes = {}; // printed for cases below their goal
   int rounds = 9;
 };
 
