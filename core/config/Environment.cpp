@@ -2,6 +2,7 @@
 #include "core/config/Config.h"
 #include "core/support/NearestName.h"
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -16,6 +17,18 @@ constexpr std::string_view kKnown[] = {
     "TESSERA_FUZZ_SECONDS",     "TESSERA_MAPPER",    "TESSERA_CONFIG",           "TESSERA_CPU_INLINE",
     "TESSERA_CPU_PIN",          "TESSERA_DEBUG",     "TESSERA_PYTHON_TRACEBACK", "TESSERA_TUNED",
 };
+/// Variables with a few values. Any other one counts as the first, which is the default.
+struct Choice {
+  std::string_view variable;
+  const char *expected;
+  std::array<std::string_view, 3> values;
+};
+constexpr Choice kChoices[] = {{"TESSERA_CPU_INLINE", "on or off", {"on", "off"}},
+                               {"TESSERA_CPU_PIN", "on or off", {"off", "on"}},
+                               {"TESSERA_DEBUG", "on or off", {"off", "on"}},
+                               {"TESSERA_PROBE", "spawn, inproc or note", {"spawn", "inproc", "note"}},
+                               {"TESSERA_SUPERVISE", "0 or 1", {"1", "0"}}};
+
 } // namespace
 
 std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
@@ -29,12 +42,11 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
         out.push_back("TESSERA_CACHE_SIZE is '" + value +
                       "', which is not a size (500000, 20K, 500M, 2G): using 1G");
     }
-    for (auto [variable, otherwise] :
-         {std::pair("TESSERA_CPU_INLINE", "on"), {"TESSERA_CPU_PIN", "off"}, {"TESSERA_DEBUG", "off"}})
-      if (const std::string_view value = entry.substr(std::min(entry.size(), name.size() + 1));
-          name == variable && !value.empty() && value != "on" && value != "off")
-        out.push_back(std::string(name) + " is '" + std::string(value) + "'; expected on or off: using " +
-                      otherwise);
+    const std::string_view value = entry.substr(std::min(entry.size(), name.size() + 1));
+    for (const Choice &c : kChoices)
+      if (name == c.variable && !value.empty() && std::ranges::find(c.values, value) == c.values.end())
+        out.push_back(std::string(name) + " is '" + std::string(value) + "'; expected " + c.expected +
+                      ": using " + std::string(c.values[0]));
     if (!name.starts_with("TESSERA_") ||
         std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown))
       continue;

@@ -44,6 +44,11 @@ TEST(Environment, WarnsAboutAnUnknownCpuInline) {
   const char *pin[] = {"TESSERA_CPU_PIN=1", nullptr};
   EXPECT_EQ(unknownVariableWarnings(pin),
             (std::vector<std::string>{"TESSERA_CPU_PIN is '1'; expected on or off: using off"}));
+  const char *others[] = {"TESSERA_PROBE=spawn", "TESSERA_PROBE=maybe", "TESSERA_SUPERVISE=0",
+                          "TESSERA_SUPERVISE=no", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(others),
+            (std::vector<std::string>{"TESSERA_PROBE is 'maybe'; expected spawn, inproc or note: using spawn",
+                                      "TESSERA_SUPERVISE is 'no'; expected 0 or 1: using 1"}));
 }
 
 TEST(Environment, NearestName) {
