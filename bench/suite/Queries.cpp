@@ -96,8 +96,7 @@ Suite attentionSuite() {
              {"decode bf16", 1.20, 0.95},
              {"decode bf16", 0, 0, 0.90, "H32", "from memory"}}};
   out.causes = {{"^decode bf16 H8 S2 ", "dots widen each element and fold their lanes",
-                 "rows of pairs by vdpbf16ps, 290 us instead of 275 (decision 144)",
-                 "not known"},
+                 "rows of pairs by vdpbf16ps, 290 us instead of 275 (decision 144)", "not known"},
                 {"^decode bf16 H8 S(4|8|12|16) ",
                  "packing K, a third of the time of 8 queries, half of it shuffles",
                  "blocks of keys that are transposed in registers, 90 us instead of 230 (decision 144)",
