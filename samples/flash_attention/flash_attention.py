@@ -27,7 +27,9 @@ def flash_attention(Q: ts.Tensor["B*H", "Sq", "D", ts.bf16],
         l_i = ts.tile.zeros((BM,), ts.f32)                # sum of exp(score - m_i) so far
         ts.tile.cp_async(smem_q, Q[q:q+BM, :])
 
-        for kv in ts.tile.range(0, Sk, BN, stages=ctx.num_stages):
+        # The tile's last query sees keys up to its diagonal.
+        last = min(Sk, q + BM + Sk - Sq) if is_causal else Sk
+        for kv in ts.tile.range(0, last, BN, stages=ctx.num_stages):
             ts.tile.barrier()  # the previous iteration has read K and V
             ts.tile.cp_async(smem_k, K[kv:kv+BN, :])
             ts.tile.cp_async(smem_v, V[kv:kv+BN, :])

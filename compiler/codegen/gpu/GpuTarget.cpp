@@ -115,6 +115,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     return {codegen::coverExtent(request.rows, kFewRows, 64), 64,
             request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:
+    // Two groups of warps take turns where warps have roles (docs/measurements/gpu.md).
+    if (isCopiedAhead && architecture_.registers) return {codegen::coverExtent(request.rows, 64, 128), 128};
     if (isCopiedAhead) return {64, 64};
     return {32, 32};
   case schedule::GroupKind::Map:
