@@ -54,8 +54,9 @@ Code compile(const std::string &program, const gpu::GpuTarget &target, Form form
       if (!isa<target::KernelInfoOp>(op)) b.clone(op);
   });
   const gpu::Vendor &vendor = target.vendor();
-  Expected<std::string> made = form == Form::Assembly ? vendor.emitAssembly(*image, target.architecture())
-                                                      : vendor.emitObject(std::move(image), target.architecture());
+  Expected<std::string> made = form == Form::Assembly
+                                   ? vendor.emitAssembly(*image, target.architecture())
+                                   : vendor.emitObject(std::move(image), target.architecture());
   code.ok = bool(made);
   (made ? code.bytes : code.why) = made ? *made : made.error().message;
   return code;
