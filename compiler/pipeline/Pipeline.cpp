@@ -50,6 +50,7 @@ void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // still have all their axes. Formulas are decomposed next, so that CSE finds common parts. Index casts sink
   // between them, so that CSE sees one form of each address. Storage comes last, because CSE merges values
   // that need separate memory.
+  pm.addPass(createScheduleSpecializeLongVectors({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createScheduleSplitReductions({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
   pm.addNestedPass<graph::FuncOp>(createGraphSinkReshapes());

@@ -99,7 +99,7 @@ TEST_F(FunctionBodies, RefusesBodiesThatDoNotFit) {
   refused(small(""), "parameter block: the variant gives it no value");
   refused(small("block: '1', other: '1'"), "the body has no parameter other");
   refused(small("block: 'm'"),
-          "[E_VARIANT] variant small: unknown name 'm' at column 1; the names are n, cores, ");
+          "[E_VARIANT] variant small: unknown name 'm' at column 1; the names are k, n, cores, ");
   refused("{name: a, entry: f.k.large, when: ['n <= 64']}, {name: general}", "the module has no such entry");
   refused("{name: a, entry: f, when: ['n <= 64']}, {name: general}", "one is a kernel, the other a function");
   refused("{name: a, entry: f.k, when: ['n <= 64']}, {name: general}", "it has variants of its own");

@@ -193,6 +193,9 @@ def reductions():
         yield function(f"graph/reduce/parts/{dtype}", {"x": (("N",), dtype, 0, 2)}, text.format(""), both, [{"N": n} for n in (1, 8191, 8192, 8193, 24577)])
         yield function(f"graph/reduce/parts/rows/{dtype}", {"x": (("M", "N"), dtype, 0, 2)}, text.format(", axis=0"), lambda x, both=both: both(x, 0),
                        columns)
+    yield function("graph/reduce/parts/long", {"x": (("N",), "f32")}, "return ts.sum(x), ts.max(x), ts.mean(x * 2.0)",
+                   lambda x: (g.reduce("sum", x), g.reduce("max", x), g.reduce("mean", g.binary("mul", x, g.exact("f32", 2)))),
+                   [{"N": n} for n in (0x1ffff, 0x20000, 0x20001, 300007)])
     yield function("graph/reduce/parts/known", {"x": ((200003,), "f32")}, "y = x * 2.0\nreturn y, ts.sum(y), ts.mean(x), ts.max(y)",
                    lambda x: (lambda y: (y, g.reduce("sum", y), g.reduce("mean", x), g.reduce("max", y)))(g.binary("mul", x, g.exact("f32", 2))), [{}])
 

@@ -103,23 +103,24 @@ TEST(Samples, FlashAttention) {
   %m_i.5 : <64xf32> = broadcast(-inf:f32)<64xf32>
   %l_i.6 : <64xf32> = broadcast(0.0:f32)<64xf32>
   cp_async %smem_q.0 = load Q[%batch0.7, %q.3 +64, 0 +64]<64x64xbf16>
-  for %kv.8 from 0 to dim Sk step 64 stages 2 carries %acc.4, %m_i.5, %l_i.6
+  %last.8 : i64 = select(is_causal, minimum(dim Sk, sub(add(add(%q.3, 64), dim Sk), dim Sq)), dim Sk)
+  for %kv.9 from 0 to %last.8 step 64 stages 2 carries %acc.4, %m_i.5, %l_i.6
     barrier
-    cp_async %smem_k.1 = load K[%batch0.7, %kv.8 +64, 0 +64]<64x64xbf16>
-    cp_async %smem_v.2 = load V[%batch0.7, %kv.8 +64, 0 +64]<64x64xbf16>
+    cp_async %smem_k.1 = load K[%batch0.7, %kv.9 +64, 0 +64]<64x64xbf16>
+    cp_async %smem_v.2 = load V[%batch0.7, %kv.9 +64, 0 +64]<64x64xbf16>
     barrier
-    %scores.9 : <64x64xf32> = mul(mma trans_b(read %smem_q.0, read %smem_k.1)<64x64xf32>, broadcast(0.125:f32)<64x64xf32>)
-    if is_causal carries %scores.9
-      %scores.9 : <64x64xf32> = causal_mask(%scores.9, sub(add(%q.3, dim Sk), dim Sq), %kv.8)
-    %m_new.10 : <64xf32> = maximum(%m_i.5, max axis 1(%scores.9))
-    %shift.11 : <64xf32> = select(eq(%m_new.10, broadcast(-inf:f32)<64xf32>), broadcast(0.0:f32)<64xf32>, %m_new.10)
-    %alpha.12 : <64xf32> = exp(sub(%m_i.5, %shift.11))
-    %p.13 : <64x64xf32> = exp(sub(%scores.9, broadcast(expand_dims axis 1(%shift.11))<64x64xf32>))
-    %l_i.6 : <64xf32> = add(mul(%alpha.12, %l_i.6), sum axis 1(%p.13))
-    %acc.4 : <64x64xf32> = add(mul(broadcast(expand_dims axis 1(%alpha.12))<64x64xf32>, %acc.4), mma(cast bf16(%p.13), read %smem_v.2)<64x64xf32>)
-    %m_i.5 : <64xf32> = %m_new.10
-  %out.14 : <64x64xf32> = select(broadcast(gt(expand_dims axis 1(%l_i.6), broadcast(0.0:f32)<64x1xf32>))<64x64xbool>, div(%acc.4, broadcast(expand_dims axis 1(%l_i.6))<64x64xf32>), broadcast(0.0:f32)<64x64xf32>)
-  store O[%batch0.7, %q.3 +64, 0 +64] = cast bf16(%out.14)
+    %scores.10 : <64x64xf32> = mul(mma trans_b(read %smem_q.0, read %smem_k.1)<64x64xf32>, broadcast(0.125:f32)<64x64xf32>)
+    if is_causal carries %scores.10
+      %scores.10 : <64x64xf32> = causal_mask(%scores.10, sub(add(%q.3, dim Sk), dim Sq), %kv.9)
+    %m_new.11 : <64xf32> = maximum(%m_i.5, max axis 1(%scores.10))
+    %shift.12 : <64xf32> = select(eq(%m_new.11, broadcast(-inf:f32)<64xf32>), broadcast(0.0:f32)<64xf32>, %m_new.11)
+    %alpha.13 : <64xf32> = exp(sub(%m_i.5, %shift.12))
+    %p.14 : <64x64xf32> = exp(sub(%scores.10, broadcast(expand_dims axis 1(%shift.12))<64x64xf32>))
+    %l_i.6 : <64xf32> = add(mul(%alpha.13, %l_i.6), sum axis 1(%p.14))
+    %acc.4 : <64x64xf32> = add(mul(broadcast(expand_dims axis 1(%alpha.13))<64x64xf32>, %acc.4), mma(cast bf16(%p.14), read %smem_v.2)<64x64xf32>)
+    %m_i.5 : <64xf32> = %m_new.11
+  %out.15 : <64x64xf32> = select(broadcast(gt(expand_dims axis 1(%l_i.6), broadcast(0.0:f32)<64x1xf32>))<64x64xbool>, div(%acc.4, broadcast(expand_dims axis 1(%l_i.6))<64x64xf32>), broadcast(0.0:f32)<64x64xf32>)
+  store O[%batch0.7, %q.3 +64, 0 +64] = cast bf16(%out.15)
 )");
 }
 

@@ -19,12 +19,23 @@ def ScheduleChooseVariants : Pass<"schedule-choose-variants", "::tessera::graph:
   }];
 }
 
+def ScheduleSpecializeLongVectors : Pass<"schedule-specialize-long-vectors", "::mlir::ModuleOp"> {
+  let summary = "Gives functions that reduce vectors of unknown length a variant for long ones";
+  let description = [{
+    A vector has parts if it is known to be long; short ones are not worth the second launch. Where only a call knows the
+    length, the function gets a variant for long vectors, with a hint by which they have parts. For targets whose programs are
+    threads; those of blocks always have parts. Functions with hints or variants of their own stay as they are.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
+}
+
 def ScheduleSplitReductions : Pass<"schedule-split-reductions", "::tessera::graph::FuncOp"> {
   let summary = "Reduces adjacent axes as one, in parts";
   let description = [{
-    A reduction of adjacent axes becomes one of their product, of parts of 65536 elements, and one of the parts. What is
-    reduced may be elementwise operations on tensors of that shape. A reduction of a vector that `schedule.hints` say to be
-    long has parts, too. For targets that collapse axes.
+    A reduction of adjacent axes becomes one of their product, in parts of as many elements as the target asks for, and one of
+    the parts. What is reduced may be elementwise operations on tensors of that shape. A reduction of a vector that
+    `schedule.hints` say to be long has parts, too. On GPUs so do reductions of vectors and along outer axes that are not known to be
+    short. For targets that collapse axes.
   }];
   let dependentDialects = ["::tessera::graph::GraphDialect"];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
