@@ -1,10 +1,9 @@
 // Bodies for products with so few rows or columns that each element of the large operand is used once or a
 // few times: it is read in place.
 //
-//   row      one row, B not transposed: a few rows of B at once, across all columns. The order is that of
-//   panels columns  A transposed, few columns: lanes along the rows of the result, which A has next to each
-//   other, and
-//            a few steps of k at once. The order is that of panels
+//   row      one row, B not transposed: a few rows of B at once, across all columns. The order of panels
+//   columns  A transposed, few columns: lanes along the rows of the result, which A has next to each other,
+//            and a few steps of k at once. The order of panels
 //   dot      at most eight rows or columns, both operands contiguous along k, or few columns of a B that is
 //            copied transposed: lanes along k. An order of its own, so only the extents and the layout of the
 //            whole product select it
