@@ -24,7 +24,10 @@ constexpr int64_t kTransposed = 32;
 constexpr int64_t kPart = 8192;
 
 /// Elements of rows in registers: 32 for each thread of 256, also of f64.
-constexpr int64_t kWarpRow = 1024, kStreamedRow = 2048, kBlockRow = 8192;
+constexpr int64_t kWarpRow = 1024, kBlockRow = 8192;
+
+/// Elements of a tile of a row whose length is unknown, and which is read tile after tile.
+constexpr int64_t kStreamedRow = 2048;
 
 /// Rows of the smallest matrix instructions that have their factors in registers.
 constexpr int64_t kFewRows = 16;
@@ -139,8 +142,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
       const int64_t rows = width <= kWarpRow ? capabilities_.warps : kBlockRow / 2 / width;
       return {codegen::coverExtent(request.rows, 1, std::max<int64_t>(rows, 1)), width};
     }
-    // Of long rows, whose number of columns is unknown, too: those that are known to be short have a tile, or
-    // a variant, of their own.
+    // A row of unknown length is read in tiles that are as long as is worth it for long rows; short ones have
+    // a variant (proposeVariants).
     if (capabilities_.shuffles && !request.reducesOuterAxis && !columns) return {1, kStreamedRow};
     return codegen::proposeCommonTile(request, kTileElements);
   }

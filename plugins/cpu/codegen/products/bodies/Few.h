@@ -167,6 +167,7 @@ template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTh
   static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
   static constexpr int64_t kCopyBytes = int64_t{448} << 10;
   static_assert(kCopyBytes <= kPanelBytes + kRowsOfABytes);
+  /// A product with at most so many results along the other extent has dots of any depth.
   static constexpr int64_t kManyResults = 16;
   /// B is one column without gaps. It is the few, whatever the number of rows, so that no others are
   /// compiled.
