@@ -3,6 +3,7 @@
 #pragma once
 #include "numerics/DType.h"
 #include "tools/host/Host.h"
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -42,7 +43,9 @@ struct Program {
   std::vector<Run> runs;
 };
 
-std::vector<Program> readPrograms(const std::string &folder);
+/// Reads the programs of a generated folder whose names are wanted, in the folder's order.
+std::vector<Program> readPrograms(const std::string &folder,
+                                  const std::function<bool(const std::string &name)> &isWanted);
 
 /// Returns the device bytes of `numbers` in a tensor's dtype. The numbers are values of that dtype, so
 /// nothing is rounded.

@@ -167,11 +167,11 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
 }
 
 /// Runs, in a child, the programs from totals.begun on.
-int runRest(const std::vector<const Program *> &programs, const Options &options, Totals &totals) {
+int runRest(const std::vector<Program> &programs, const Options &options, Totals &totals) {
   try {
     host::Device device(options.backend.c_str());
     while (totals.begun < programs.size()) {
-      const Program &p = *programs[totals.begun++];
+      const Program &p = programs[totals.begun++];
       if (options.verbose) {
         fmt::print("{}\n", p.name);
         std::fflush(stdout);
@@ -186,12 +186,10 @@ int runRest(const std::vector<const Program *> &programs, const Options &options
 }
 
 int run(const std::string &folder, const Options &options) {
-  const std::vector<Program> all = readPrograms(folder);
-  std::vector<const Program *> programs;
-  for (const Program &p : all)
-    if (fnmatch(options.only.c_str(), p.name.c_str(), 0) == 0 &&
-        shareOf(p.name, options.shares) == options.share)
-      programs.push_back(&p);
+  const std::vector<Program> programs = readPrograms(folder, [&](const std::string &name) {
+    return fnmatch(options.only.c_str(), name.c_str(), 0) == 0 &&
+           shareOf(name, options.shares) == options.share;
+  });
   void *shared = ::mmap(nullptr, sizeof(Totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
   Totals &totals = *new (shared) Totals;
@@ -206,7 +204,7 @@ int run(const std::string &folder, const Options &options) {
     int status = 0;
     if (child < 0 || ::waitpid(child, &status, 0) < 0) throw std::runtime_error("no child process");
     if (WIFSIGNALED(status) && totals.begun > 0)
-      report(totals, programs[totals.begun - 1]->name,
+      report(totals, programs[totals.begun - 1].name,
              {fmt::format("crashed: {}", strsignal(WTERMSIG(status)))});
     else if (status != 0)
       return 1;

@@ -22,8 +22,10 @@ Expected<std::string> emit(mlir::ModuleOp module, llvm::CodeGenFileType type) {
   auto anything = [](std::string_view) { return true; }; // the dynamic linker checks the symbols
   emit::LlvmTarget target{triple, llvm::Triple(triple).isX86() ? "x86-64-v3" : "", ""};
   target.mayCall = anything;
-  target.passes = "default<O1>";
-  target.effort = llvm::CodeGenOptLevel::None; // most programs are compiled for longer than they run
+  // Most programs are compiled for longer than they run. Further passes cost more time than they save, even
+  // in products of large tiles.
+  target.passes = "function(sroa,early-cse,simplifycfg)";
+  target.effort = llvm::CodeGenOptLevel::None;
   target.verify = false;
   return emit::emitFile(module, target, type);
 }
