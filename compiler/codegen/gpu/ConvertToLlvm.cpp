@@ -8,7 +8,6 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -284,7 +283,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   module.addPass(createGpuToLlvm({target.name()}));
   module.addPass(createReconcileUnrealizedCastsPass());
   // Before the wrapping, so that Target IR is readable.
-  module.addPass(createCanonicalizerPass());
+  module.addPass(createSimplifyOps());
   module.addPass(createCSEPass());
   pm.addPass(createGpuWrapTarget({target.name()}));
 }

@@ -7,7 +7,6 @@
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -61,10 +60,10 @@ struct LowerTilePass : impl::GpuLowerTileBase<LowerTilePass> {
 
 void addKernelPasses(OpPassManager &pm, const GpuTarget &target) {
   pm.addPass(createGpuLowerTile({target.name()}));
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createSimplifyOps());
   pm.addPass(createCSEPass());
   pm.addPass(createTileExpandMath());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createSimplifyOps());
   pm.addPass(createCSEPass());
 }
 

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/Passes.h"
 #include <memory>
 
 namespace tessera::gpu {
@@ -15,5 +16,12 @@ namespace tessera::gpu {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "compiler/codegen/gpu/Passes.h.inc"
+
+/// The canonicalizer without its simplification of regions: no pass before it leaves anything to that, and it
+/// would take a tenth of a compilation.
+inline std::unique_ptr<mlir::Pass> createSimplifyOps() {
+  return mlir::createCanonicalizerPass(
+      mlir::GreedyRewriteConfig().setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled));
+}
 
 } // namespace tessera::gpu
