@@ -3,7 +3,9 @@
 #include "core/support/NearestName.h"
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
+#include <unistd.h>
 #include <utility>
 
 namespace tessera {
@@ -29,6 +31,31 @@ constexpr Choice kChoices[] = {{"TESSERA_CPU_INLINE", "on or off", {"on", "off"}
                                {"TESSERA_PROBE", "spawn, inproc or note", {"spawn", "inproc", "note"}},
                                {"TESSERA_SUPERVISE", "0 or 1", {"1", "0"}}};
 
+void warnAboutPluginPath(std::string_view list, std::vector<std::string> &out) {
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(':', at), list.size());
+    const std::string entry(list.substr(at, end - at));
+    at = end + 1;
+    if (entry.empty()) continue;
+    std::error_code error;
+    if (entry[0] != '/')
+      out.push_back("TESSERA_PLUGIN_PATH: '" + entry + "' is left out, because it is not an absolute path");
+    else if (!std::filesystem::is_directory(entry, error))
+      out.push_back("TESSERA_PLUGIN_PATH: there is no directory '" + entry + "'");
+  }
+}
+
+void warnAboutPluginLog(const std::string &log, std::vector<std::string> &out) {
+  if (log.empty() || log == "0" || log == "1" || log == "stderr") return;
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(log).parent_path();
+  const std::string written = std::filesystem::exists(log, error) ? log
+                              : folder.empty()                    ? "."
+                                                                  : folder.string();
+  if (::access(written.c_str(), W_OK) != 0 || std::filesystem::is_directory(log, error))
+    out.push_back("TESSERA_PLUGIN_LOG: '" + log + "' cannot be written, so there is no log");
+}
+
 } // namespace
 
 std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
@@ -43,6 +70,8 @@ std::vector<std::string> unknownVariableWarnings(const char *const *entries) {
                       "', which is not a size (500000, 20K, 500M, 2G): using 1G");
     }
     const std::string_view value = entry.substr(std::min(entry.size(), name.size() + 1));
+    if (name == "TESSERA_PLUGIN_PATH") warnAboutPluginPath(value, out);
+    if (name == "TESSERA_PLUGIN_LOG") warnAboutPluginLog(std::string(value), out);
     for (const Choice &c : kChoices)
       if (name == c.variable && !value.empty() && std::ranges::find(c.values, value) == c.values.end())
         out.push_back(std::string(name) + " is '" + std::string(value) + "'; expected " + c.expected +

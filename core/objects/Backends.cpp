@@ -3,6 +3,7 @@
 #include "core/config/Names.h"
 #include "core/log/LastError.h"
 #include "core/log/Log.h"
+#include "core/objects/SelectionWarnings.h"
 #include "core/plugin/Ending.h"
 #include "core/plugin/KnownBackends.h"
 #include "core/plugin/PluginBackend.h"
@@ -263,6 +264,7 @@ tsr_status_t selectBackend(const char *requested, Selection &out, std::string &w
 tsr_status_t selectDevice(const char *requested, int32_t device, Selection &out) {
   std::string why;
   if (tsr_status_t status = selectBackend(requested, out, why)) return fail(status, why);
+  warnAboutUnusedSettings(out.backend->name());
   int devices = out.backend->deviceCount();
   if (device >= 0 && device < devices) return TSR_SUCCESS;
   return fail(TSR_ENOTFOUND, "backend " + std::string(out.backend->name()) + " has " +

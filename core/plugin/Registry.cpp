@@ -131,13 +131,8 @@ Candidate examine(const std::string &directory, const std::string &path) {
 }
 
 bool isDisabled(const std::string &name) {
-  const std::string list = setting("TESSERA_BACKENDS_DISABLE").value;
-  for (size_t at = 0; at <= list.size();) {
-    size_t end = std::min(list.find_first_of(", ", at), list.size());
-    if (std::string_view(list).substr(at, end - at) == name && end > at) return true;
-    at = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(disabledBackends(),
+                             [&](const std::string &listed) { return canonicalBackend(listed) == name; });
 }
 
 PluginError wrongKind(uint32_t found, uint32_t wanted) {
@@ -374,6 +369,17 @@ bool probeAnyway(const Candidate &c, ProbeResult &out) {
                       std::find(std::begin(kMayRun), std::end(kMayRun), c.error.code) != std::end(kMayRun);
   if (mayRun) out = probeApart(proberPath(), c.path);
   return mayRun;
+}
+
+std::vector<std::string> disabledBackends() {
+  const std::string list = setting("TESSERA_BACKENDS_DISABLE").value;
+  std::vector<std::string> out;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find_first_of(", ", at), list.size());
+    if (end > at) out.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
 }
 
 std::vector<std::string> usablePlugins(uint32_t kind) {

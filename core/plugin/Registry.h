@@ -70,6 +70,9 @@ std::vector<Candidate> surveyPlugins(uint32_t kinds, bool probe);
 /// it if its path, its note or the contract refuses it. Stores no result and quarantines nothing.
 [[nodiscard]] bool probeAnyway(const Candidate &c, ProbeResult &out);
 
+/// Returns the names in TESSERA_BACKENDS_DISABLE, as they are written there: aliases count.
+std::vector<std::string> disabledBackends();
+
 /// Returns the names of the plugins that serve `kind` and pass every check before the probe, in the order of
 /// surveyPlugins. It is used for errors that list what is available. Reads every note and loads nothing.
 std::vector<std::string> usablePlugins(uint32_t kind);

@@ -14,7 +14,7 @@ TEST(Environment, WarnsAboutUnknownVariables) {
                            "TESSERA=1",
                            "TESSERA_CONFIG=x.yaml",
                            "TESSERA_JOBS=2",
-                           "TESSERA_PLUGIN_PATH=/x",
+                           "TESSERA_PLUGIN_PATH=/:/usr",
                            "TESSERA_BACKENDS_DISABLE=cpu",
                            "TESSERA_PROBE=note",
                            "TESSERA_PLUGIN_LOG=1",
@@ -49,6 +49,27 @@ TEST(Environment, WarnsAboutAnUnknownCpuInline) {
   EXPECT_EQ(unknownVariableWarnings(others),
             (std::vector<std::string>{"TESSERA_PROBE is 'maybe'; expected spawn, inproc or note: using spawn",
                                       "TESSERA_SUPERVISE is 'no'; expected 0 or 1: using 1"}));
+}
+
+TEST(Environment, WarnsAboutPluginDirectoriesThatAreNotSearched) {
+  const char *entries[] = {"TESSERA_PLUGIN_PATH=plugins:/::/no/such:/dev/null", nullptr};
+  EXPECT_EQ(unknownVariableWarnings(entries),
+            (std::vector<std::string>{
+                "TESSERA_PLUGIN_PATH: 'plugins' is left out, because it is not an absolute path",
+                "TESSERA_PLUGIN_PATH: there is no directory '/no/such'",
+                "TESSERA_PLUGIN_PATH: there is no directory '/dev/null'"}));
+}
+
+TEST(Environment, WarnsAboutALogThatCannotBeWritten) {
+  const char *good[] = {"TESSERA_PLUGIN_LOG=", "TESSERA_PLUGIN_LOG=0", "TESSERA_PLUGIN_LOG=stderr",
+                        "TESSERA_PLUGIN_LOG=/dev/null", nullptr};
+  EXPECT_TRUE(unknownVariableWarnings(good).empty());
+  for (const char *entry : {"TESSERA_PLUGIN_LOG=/no/such/log", "TESSERA_PLUGIN_LOG=/usr"}) {
+    const char *bad[] = {entry, nullptr};
+    EXPECT_EQ(unknownVariableWarnings(bad),
+              std::vector<std::string>{"TESSERA_PLUGIN_LOG: '" + std::string(entry).substr(19) +
+                                       "' cannot be written, so there is no log"});
+  }
 }
 
 TEST(Environment, NearestName) {

@@ -79,6 +79,25 @@ TEST_F(LogTest, WarnsAboutAnInvalidCacheSize) {
   EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_CACHE_SIZE is 'abc', which is not a size"));
 }
 
+TEST_F(LogTest, WarnsAboutDisabledNamesThatNoBackendHas) {
+  setenv("TESSERA_BACKENDS_DISABLE", "rocm,level_zero,rocn vulkan", 1);
+  listen(TSR_LOG_WARNING);
+  makeContext();
+  unsetenv("TESSERA_BACKENDS_DISABLE");
+  EXPECT_EQ(lines.size(), 2u); // level_zero is another name of levelzero
+  EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_BACKENDS_DISABLE names 'rocn', which is no backend, did you mean "
+                  "rocm?"));
+  EXPECT_TRUE(has("names 'vulkan', which is no backend; there are cpu, "));
+}
+
+TEST_F(LogTest, WarnsAboutAnArchitectureThatNothingEmulates) {
+  setenv("TESSERA_ARCH", "sm_90a", 1);
+  listen(TSR_LOG_WARNING);
+  makeContext();
+  EXPECT_TRUE(has("1 W_ENVIRONMENT TESSERA_ARCH is 'sm_90a', but backend cpu is not emulated"));
+  unsetenv("TESSERA_ARCH");
+}
+
 TEST_F(LogTest, FailuresFoundAtDestruction) {
   listen(TSR_LOG_ERROR);
   tsr_context_t c = nullptr;

@@ -251,9 +251,10 @@ constexpr CodeText toolCodes[] = {
      "It was created during a trace, and its backend keeps no records of what its device does. The records\n"
      "of every other context are complete."},
     {"W_ENVIRONMENT", "an environment variable has no effect",
-     "Its name starts with TESSERA_, but it is none that this version of the library reads, or its value "
-     "is not of the\n"
-     "form that the message names. docs/cli.md lists them."},
+     "Its name starts with TESSERA_, but it is none that this version of the library reads, its value is not "
+     "of the\n"
+     "form that the message names, or it names a directory, file or backend that is not there. docs/cli.md "
+     "lists them."},
 };
 
 constexpr CodeText frontendCodes[] = {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <mutex>
+#include <set>
 #include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
@@ -43,9 +44,18 @@ void say(std::string_view text) {
   if (logFd >= 0 && ::write(logFd, text.data(), text.size()) < 0) logFd = -1;
 }
 
-void showWarning(void *, tsr_log_level_t level, const char *code, const char *text) {
-  if (level == TSR_LOG_WARNING && std::string_view(code) != "W_ENVIRONMENT")
-    say(fmt::format("tsr: warning: {}\n", text));
+void warnOnce(std::string_view text) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> warned;
+  {
+    const std::lock_guard lock(mutex);
+    if (!warned.emplace(text).second) return;
+  }
+  say(fmt::format("tsr: warning: {}\n", text));
+}
+
+void showWarning(void *, tsr_log_level_t level, const char *, const char *text) {
+  if (level == TSR_LOG_WARNING) warnOnce(text);
 }
 
 void clearProgress() {

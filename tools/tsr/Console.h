@@ -10,8 +10,12 @@ namespace tessera::cli {
 /// Writes `text` to stderr and to the log, if one is set. Thread-safe.
 void say(std::string_view text);
 
+/// Prints a warning, unless the same text was printed before: the tool and the library both report variables
+/// that have no effect. Thread-safe.
+void warnOnce(std::string_view text);
+
 /// A log callback: prints the library's warnings. Errors are also returned as statuses and are reported
-/// there. Skips W_ENVIRONMENT, which has been reported before any command runs.
+/// there.
 void showWarning(void *, tsr_log_level_t level, const char *code, const char *text);
 
 /// Sets a file descriptor that also receives what say() prints; -1: none. Called once, before threads exist.

@@ -41,7 +41,7 @@ std::string_view spelledOut(std::string_view word) {
 /// commands do.
 void warnAboutVariables() {
   for (const std::string &warning : unknownVariableWarnings(environ))
-    say(fmt::format("tsr: warning: {}\n", escaped(warning)));
+    warnOnce(escaped(warning));
 }
 
 int tsr(std::span<char *const> words) {

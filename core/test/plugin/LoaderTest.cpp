@@ -231,6 +231,15 @@ TEST_F(Plugins, DisabledOnesAreNotLoaded) {
   unsetenv("TESSERA_BACKENDS_DISABLE");
 }
 
+TEST_F(Plugins, AliasesAreDisabledToo) {
+  PluginError error;
+  std::string path;
+  setenv("TESSERA_BACKENDS_DISABLE", "level_zero", 1);
+  EXPECT_FALSE(loadPlugin(TSR_PLUGIN_BACKEND, "levelzero", error, path));
+  EXPECT_EQ(error.code, refusal::kDisabled);
+  unsetenv("TESSERA_BACKENDS_DISABLE");
+}
+
 TEST_F(Plugins, TheFirstOfTwoWithOneNameIsSelected) {
   install("sound");
   std::filesystem::path second = root / "second";
