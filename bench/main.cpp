@@ -4,12 +4,13 @@
 #include "bench/Benchmarks.h"
 #include "bench/Machine.h"
 #include "bench/Report.h"
+#include "core/support/OutputFile.h"
 #include "tools/options/Options.h"
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sys/wait.h>
@@ -23,29 +24,33 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, title, notes, columns, rows, ok, cases
 
 namespace {
 
+/// The options that some measurements take only.
+enum Takes : unsigned { kOnly = 1, kSeed = 2, kFull = 4, kSamples = 8 };
+
 struct Benchmark {
   const char *name;
   // each returns one table; both run in one process; the second may be null
   Table (*parts[2])(const Settings &);
   bool oneCoreToo;
+  unsigned takes = 0; // a set of Takes
 };
 constexpr Benchmark benchmarks[] = {{"launch", {benchLaunch}, false},
-                                    {"gemm", {benchGemm}, true},
-                                    {"batched", {benchBatched}, true},
-                                    {"narrow", {benchNarrow}, true},
-                                    {"fused", {benchFused}, true},
-                                    {"attention", {benchAttention}, true},
-                                    {"norm", {benchNorm}, true},
-                                    {"elementwise", {benchElementwise}, true},
-                                    {"reduce", {benchReduce}, true},
-                                    {"random", {benchRandom}, true},
-                                    {"sweep", {benchSweep}, true},
-                                    {"survey", {benchSurvey}, true},
-                                    {"choice", {benchChoice}, true},
-                                    {"saxpy", {benchSaxpy}, true},
-                                    {"compile", {benchCompile, benchCompileGrowth}, false},
-                                    {"transformer", {benchTransformer}, true},
-                                    {"cliffs", {benchCliffs}, true},
+                                    {"gemm", {benchGemm}, true, kOnly},
+                                    {"batched", {benchBatched}, true, kOnly},
+                                    {"narrow", {benchNarrow}, true, kOnly},
+                                    {"fused", {benchFused}, true, kOnly},
+                                    {"attention", {benchAttention}, true, kOnly},
+                                    {"norm", {benchNorm}, true, kOnly},
+                                    {"elementwise", {benchElementwise}, true, kOnly},
+                                    {"reduce", {benchReduce}, true, kOnly},
+                                    {"random", {benchRandom}, true, kOnly | kSeed},
+                                    {"sweep", {benchSweep}, true, kOnly},
+                                    {"survey", {benchSurvey}, true, kOnly | kFull},
+                                    {"choice", {benchChoice}, true, kOnly | kSeed | kFull},
+                                    {"saxpy", {benchSaxpy}, true, kSamples},
+                                    {"compile", {benchCompile, benchCompileGrowth}, false, kFull | kSamples},
+                                    {"transformer", {benchTransformer}, true, kFull | kSamples},
+                                    {"cliffs", {benchCliffs}, true, kOnly},
                                     {"collective", {benchCollective}, false},
                                     {"plugin", {benchPluginCalls, benchPluginFinding}, false}};
 
@@ -125,18 +130,25 @@ std::string today() {
   return day;
 }
 
+void check(const MaybeError &error, const std::string &path) {
+  if (error) throw std::runtime_error(fmt::format("{}: {}", path, error->message));
+}
+
 void record(const std::string &name, const std::string &load, const std::vector<Table> &tables) {
   std::filesystem::create_directories("docs/measurements");
-  const std::string path = "docs/measurements/" + name + ".md";
-  std::ofstream file(path);
-  file << "# Measured: " << name << "\n\nWritten by `./dev bench " << name << " --record` on " << today()
-       << ", on " << describeProcessor() << ", at a load average of " << load << " before it began.\n";
+  std::string page =
+      fmt::format("# Measured: {0}\n\nWritten by `./dev bench {0} --record` on {1}, on {2}, at a "
+                  "load average of {3} before it began.\n",
+                  name, today(), describeProcessor(), load);
   for (const Table &t : tables)
-    file << "\n" << t.markdown();
-  if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
+    page += "\n" + t.markdown();
+  const std::string path = "docs/measurements/" + name + ".md";
+  check(writeFile(path, page), path);
 }
 
 int run(const Options &options) {
+  OutputFile report; // opened before hours of measuring, not after them
+  if (!options.html.empty()) check(report.open(options.html), options.html);
   bool ok = true;
   nlohmann::json all = {{"machine",
                          {{"processor", processorName()},
@@ -163,9 +175,11 @@ int run(const Options &options) {
   }
   if (options.json) fmt::print("{}\n", all.dump(2));
   if (!options.html.empty()) {
-    std::ofstream file(options.html);
-    file << htmlReport(fmt::format("Measured on {}, {}.", today(), describeProcessor()), reported);
-    if (!file.flush()) throw std::runtime_error(options.html + ": cannot be written");
+    check(
+        report.write(htmlReport(fmt::format("Measured on {}, {}.", today(), describeProcessor()), reported)),
+        options.html);
+    check(report.finish(), options.html);
+    check(report.commit(), options.html);
   }
   return ok ? 0 : 1;
 }
@@ -196,14 +210,15 @@ const cli::CommandSpec spec = {
   cliffs       small batches, vectors, rows and calls that were slow by orders of magnitude, beside libraries and loops
   collective   all-reduce among two threads beside OpenMPI's among two processes
   plugin       a call through a plugin's table beside a virtual call; what finding plugins costs)",
-    {{"full", 0, cli::OptionSpec::Flag, "", "the large sizes too"},
+    {{"full", 0, cli::OptionSpec::Flag, "", "the large sizes too; survey and choice: every row"},
      {"record", 0, cli::OptionSpec::Flag, "", "write docs/measurements/NAME.md"},
      {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object, with every round's time"},
      {"html", 0, cli::OptionSpec::Value, "FILE", "write a report with drawings, in one file"},
      {"only", 0, cli::OptionSpec::Value, "PATTERN",
       "only the cases of suites whose SUITE/NAME matches, a regular expression"},
      {"threads", 0, cli::OptionSpec::Value, "N", "on N cores only (default: on one, and on all)"},
-     {"seed", 0, cli::OptionSpec::Value, "N", "of the random shapes (default: another one each time)"},
+     {"seed", 0, cli::OptionSpec::Value, "N",
+      "of the random shapes, from 1 (default: another one each time)"},
      {"samples", 0, cli::OptionSpec::Value, "FOLDER", "where the kernels' sources are (default: samples)"},
      // One process per measurement.
      {"worker", 0, cli::OptionSpec::Value, "NAME", ""},
@@ -216,6 +231,26 @@ const cli::CommandSpec spec = {
 int usage(const std::string &what, const std::string &fix) {
   fmt::print(stderr, "tessera-bench: {}\n  {}\n", what, fix);
   return 1;
+}
+
+/// Returns what is wrong with options that none of the measurements takes; empty: nothing.
+std::string withoutEffect(const cli::Arguments &given, const std::vector<std::string> &names) {
+  constexpr std::pair<const char *, Takes> kOptions[] = {
+      {"only", kOnly}, {"seed", kSeed}, {"full", kFull}, {"samples", kSamples}};
+  for (const auto &[option, takes] : kOptions) {
+    if (!given.has(option)) continue;
+    std::vector<std::string> takers;
+    bool isTaken = false;
+    for (const Benchmark &b : benchmarks) {
+      if (!(b.takes & takes)) continue;
+      takers.emplace_back(b.name);
+      isTaken = isTaken || std::ranges::find(names, b.name) != names.end();
+    }
+    if (!isTaken)
+      return fmt::format("--{} has no effect on {}; it is an option of {}", option, fmt::join(names, ", "),
+                         fmt::join(takers, ", "));
+  }
+  return {};
 }
 
 } // namespace
@@ -238,8 +273,9 @@ int main(int argc, char **argv) {
   options.html = given.value("html");
   options.settings.only = given.value("only", options.settings.only);
   int64_t seed = 0, threads = 0;
-  if (given.has("seed") && (!tessera::cli::parseInt(given.value("seed"), seed) || seed < 0))
-    return usage("--seed needs a number", spec.words() + " --help lists the options");
+  if (given.has("seed") &&
+      (!tessera::cli::parseInt(given.value("seed"), seed) || seed < (given.has("worker") ? 0 : 1)))
+    return usage("--seed needs a number from 1", spec.words() + " --help lists the options");
   options.settings.seed = static_cast<uint64_t>(seed);
   if (given.has("threads") &&
       (!tessera::cli::parseInt(given.value("threads"), threads) || threads < 1 || threads > usableCores()))
@@ -263,6 +299,13 @@ int main(int argc, char **argv) {
       return usage(fmt::format("there is no measurement {}", name),
                    "usage: " + spec.words() + " " + std::string(spec.synopsis));
   if (options.names.empty()) options.names = {"launch", "gemm"};
+  if (options.worker.empty()) {
+    const std::string help = spec.words() + " --help lists the options";
+    if (const std::string wrong = withoutEffect(given, options.names); !wrong.empty())
+      return usage(wrong, help);
+    if (options.record && (given.has("only") || given.has("threads")))
+      return usage("--record writes whole pages: it takes neither --only nor --threads", help);
+  }
   try {
     for (const Benchmark &b : benchmarks)
       if (options.worker == b.name) {

@@ -238,6 +238,7 @@ Table runSuite(const Suite &suite, Lab &lab) {
   std::vector<const Case *> chosen;
   for (const Case &c : suite.cases)
     if (std::regex_search(fmt::format("{}/{}", suite.name, c.name), only)) chosen.push_back(&c);
+  if (chosen.empty()) throw std::runtime_error("no case matches --only " + lab.settings.only);
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (::isatty(STDERR_FILENO))
       fmt::print(stderr, "\r\033[K[{}/{}] {}/{}", i + 1, chosen.size(), suite.name, chosen[i]->name);

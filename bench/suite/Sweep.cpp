@@ -95,8 +95,10 @@ Table benchSweep(const Settings &settings) {
   table.streams = lab.roofline.streams();
   table.peak = lab.roofline.peak(Unit::F32);
   const std::regex only(settings.only);
+  bool any = false;
   for (const Sweep &sweep : sweeps())
-    if (std::regex_search("sweep/" + sweep.name, only)) measureSweep(sweep, lab, table);
+    if (std::regex_search("sweep/" + sweep.name, only)) any = true, measureSweep(sweep, lab, table);
+  if (!any) throw std::runtime_error("no case matches --only " + settings.only);
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
   table.notes.push_back(lab.roofline.text());
   return table;

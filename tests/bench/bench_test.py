@@ -115,7 +115,13 @@ class Suites(unittest.TestCase):
 
     def test_bad_options(self):
         for arguments, says in ((("--only", "("), "not a regular expression"), (("--threads", "0"), "the usable cores"),
-                                (("--seed", "x"), "--seed needs a number"), (("gem",), "no measurement gem")):
+                                (("random", "--seed", "x"), "--seed needs a number"), (("gem",), "no measurement gem"),
+                                (("launch", "gemm", "--seed", "5"), "--seed has no effect on launch, gemm; it is an option of random, choice"),
+                                (("saxpy", "--only", "x"), "--only has no effect on saxpy"),
+                                (("norm", "--only", "x", "--record"), "--record writes whole pages"),
+                                (("saxpy", "--html", "/no/such/page.html"), "/no/such/page.html: "),
+                                (("norm", "--only", "of nothing"), "no case matches --only of nothing"),
+                                (("sweep", "--only", "of nothing"), "no case matches --only of nothing")):
             done = run(*arguments)
             self.assertEqual(done.returncode, 1)
             self.assertIn(says, done.stderr)
