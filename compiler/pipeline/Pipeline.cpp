@@ -123,6 +123,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   // Products that the target has bodies for leave the tile program while their loops have the plain form.
   if (!target.products.empty()) {
     TileExtractProductOptions extract;
+    extract.backend = options.target.backend().name().str();
     for (DType product : target.products)
       extract.dtypes.push_back(name(product));
     kernel.addPass(createTileExtractProduct(extract));

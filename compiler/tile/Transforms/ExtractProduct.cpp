@@ -9,8 +9,9 @@
 //     ...}) yield tile.mma %a, %b, %acc
 //
 // The loop's range must be the whole contraction, and the blocks those of the grid, whose last axis becomes
-// that of the rows: consecutive programs then share columns of B. It runs before bounds become explicit,
-// while the loop still has its plain form. Products that do not match keep their loop.
+// that of the rows: consecutive programs then share columns of B. Factors may be copied to shared buffers
+// first, as programs for GPUs do. It runs before bounds become explicit, while the loop still has its plain
+// form. Products that do not match keep their loop.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/Product.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -64,13 +65,15 @@ public:
 
 private:
   struct Operand {
-    LoadOp load;
+    Operation *read = nullptr; // tile.load, or the tile.cp_async into a buffer that is used for nothing else
+    ValueRange starts;
+    ArrayRef<int64_t> extents;
     ParamAttr param;
     int64_t argument = 0;
     unsigned outer = 0, inner = 0; // the view's axes of rows or columns, and of the contraction
   };
 
-  std::optional<Operand> operand(Value tile, bool isTransposed, bool isLeft, Value k);
+  std::optional<Operand> operand(MmaOp mma, bool isLeft, Value k);
   std::optional<Position> position(Value start);
   bool spansGrid(const Position &, StringRef extent, int64_t step, int64_t &axis);
   bool isInside(const Position &, StringRef extent);
@@ -123,25 +126,46 @@ bool Matcher::spansGrid(const Position &at, StringRef extent, int64_t step, int6
   return cast<IndexExprAttr>(kernel_.getGrid()[static_cast<unsigned>(axis)]).getExpr() == count;
 }
 
-std::optional<Matcher::Operand> Matcher::operand(Value tile, bool isTransposed, bool isLeft, Value k) {
+/// The copy that fills the buffer for the product, if the buffer has no other use.
+CpAsyncOp copyFor(Value buffer, MmaOp mma) {
+  if (!buffer.getDefiningOp<AllocSharedOp>() || !buffer.hasNUses(2)) return nullptr;
+  for (Operation *user : buffer.getUsers())
+    if (auto copy = dyn_cast<CpAsyncOp>(user);
+        copy && copy->getBlock() == mma->getBlock() && copy->isBeforeInBlock(mma))
+      return copy;
+  return nullptr;
+}
+
+std::optional<Matcher::Operand> Matcher::operand(MmaOp mma, bool isLeft, Value k) {
+  Value tile = isLeft ? mma.getA() : mma.getB();
   Operand out;
-  out.load = tile.getDefiningOp<LoadOp>();
-  auto argument = out.load ? dyn_cast<BlockArgument>(out.load.getView()) : BlockArgument();
-  if (!argument || !tile.hasOneUse() || tileType(tile).getRank() != 2) return std::nullopt;
+  Value from;
+  Type element;
+  if (auto load = tile.getDefiningOp<LoadOp>(); load && tile.hasOneUse()) {
+    out.read = load, out.starts = load.getStarts(), out.extents = load.getExtents();
+    from = load.getView(), element = tileType(tile).getElementType();
+  } else if (CpAsyncOp copy = copyFor(tile, mma)) {
+    out.read = copy, out.starts = copy.getStarts(), out.extents = copy.getExtents();
+    from = copy.getView(), element = loadedElementType(copy.getBuffer().getType().getElementType());
+  }
+  auto argument = dyn_cast_if_present<BlockArgument>(from);
+  if (!argument || out.read->getBlock() != mma->getBlock() ||
+      llvm::count_if(out.extents, [](int64_t e) { return e > 0; }) != 2)
+    return std::nullopt;
   out.argument = argument.getArgNumber();
   out.param = kernel_.getParam(argument);
   auto view = cast<ViewType>(argument.getType());
   const auto rank = static_cast<unsigned>(view.getRank());
   if (rank < 2 || out.param.getAccess() != Access::Read ||
-      tileType(tile).getElementType() != loadedElementType(view.getElementType()))
+      element != loadedElementType(view.getElementType()))
     return std::nullopt;
   if (out.param.getStrides() && out.param.getStride(rank - 1) != "1") return std::nullopt;
   for (unsigned d = 0; d < rank; ++d)
-    if ((out.load.getExtents()[d] > 0) != (d + 2 >= rank)) return std::nullopt;
-  const bool contractsLast = isLeft != isTransposed;
+    if ((out.extents[d] > 0) != (d + 2 >= rank)) return std::nullopt;
+  const bool contractsLast = isLeft != (isLeft ? mma.getTransA() : mma.getTransB());
   out.inner = contractsLast ? rank - 1 : rank - 2;
   out.outer = contractsLast ? rank - 2 : rank - 1;
-  return out.load.getStarts()[out.inner] == k ? std::optional(out) : std::nullopt;
+  return out.starts[out.inner] == k ? std::optional(out) : std::nullopt;
 }
 
 /// Is an index of the batch inside its axis in every program? A body does not look.
@@ -152,8 +176,8 @@ bool Matcher::isInside(const Position &at, StringRef extent) {
 
 /// The positions along the axes before the last two.
 bool Matcher::batch(Operand &x, SmallVector<Position> &positions) {
-  for (unsigned d = 0; d + 2 < x.load.getStarts().size(); ++d) {
-    std::optional<Position> at = position(x.load.getStarts()[d]);
+  for (unsigned d = 0; d + 2 < x.starts.size(); ++d) {
+    std::optional<Position> at = position(x.starts[d]);
     if (!at || !isInside(*at, x.param.getDim(d))) return false;
     positions.push_back(*at);
   }
@@ -173,14 +197,15 @@ bool Matcher::match(scf::ForOp loop) {
   // -0 would change the sign of a sum of zeros.
   if (!matchPattern(zero, m_PosZeroFloat()) && !matchPattern(zero, m_Zero())) return false;
   Value k = loop.getInductionVar();
-  auto a = operand(mma.getA(), mma.getTransA(), true, k), b = operand(mma.getB(), mma.getTransB(), false, k);
-  if (!a || !b || a->load->getBlock() != loop.getBody() || b->load->getBlock() != loop.getBody())
-    return false;
-  if (llvm::range_size(loop.getBody()->without_terminator()) != 3) return false;
+  auto a = operand(mma, true, k), b = operand(mma, false, k);
+  if (!a || !b) return false;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (&op != mma && &op != a->read && &op != b->read && !isa<CommitGroupOp, WaitGroupOp, BarrierOp>(op))
+      return false;
   StringRef depth = a->param.getDim(a->inner);
   const std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   if (depth != b->param.getDim(b->inner) || !isExtent(loop.getUpperBound(), depth) ||
-      step != a->load.getExtents()[a->inner] || step != b->load.getExtents()[b->inner])
+      step != a->extents[a->inner] || step != b->extents[b->inner])
     return false;
 
   auto type = tileType(loop.getResult(0));
@@ -189,11 +214,13 @@ bool Matcher::match(scf::ForOp loop) {
   product.a = a->argument, product.b = b->argument;
   product.blockRows = type.getDimSize(0), product.blockColumns = type.getDimSize(1);
   if (type.getNumElements() > kMostBlockElements) return false;
-  row = a->load.getStarts()[a->outer], column = b->load.getStarts()[b->outer];
+  row = a->starts[a->outer], column = b->starts[b->outer];
   rows = cast<StringAttr>(a->param.getDims()[a->outer]),
   columns = cast<StringAttr>(b->param.getDims()[b->outer]);
-  staticRows = cast<ViewType>(a->load.getView().getType()).getShape()[a->outer];
-  staticColumns = cast<ViewType>(b->load.getView().getType()).getShape()[b->outer];
+  auto extent = [&](const Operand &x) {
+    return cast<ViewType>(kernel_.getBody().getArgument(unsigned(x.argument)).getType()).getShape()[x.outer];
+  };
+  staticRows = extent(*a), staticColumns = extent(*b);
   dtype = *a->param.getDtype(), sum = sumOf(dtype);
   if (mma.getIsUnsigned() != (dtype == DType::U8)) return false;
   if (b->param.getDtype() != dtype || type.getElementType() != elementTypeInValues(kernel_.getContext(), sum))
@@ -232,7 +259,7 @@ bool Matcher::isStored(scf::ForOp loop) {
   auto argument = store ? dyn_cast<BlockArgument>(store.getView()) : BlockArgument();
   if (!argument || store.getValue() != result || store.getFlags() || !store.getLower().empty()) return false;
   for (Operation &op : kernel_.getBody().front().without_terminator())
-    if (&op != store && &op != loop && !isPure(&op)) return false;
+    if (&op != store && &op != loop && !isPure(&op) && !isa<AllocSharedOp>(op)) return false;
   ParamAttr param = kernel_.getParam(argument);
   auto view = cast<ViewType>(argument.getType());
   const auto rank = static_cast<unsigned>(view.getRank());
@@ -287,7 +314,7 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
     if (found) extract(kernel, found, *match);
   }
 
-  static void extract(KernelOp kernel, scf::ForOp loop, Matcher &match) {
+  void extract(KernelOp kernel, scf::ForOp loop, Matcher &match) {
     MLIRContext *context = kernel.getContext();
     OpBuilder b(loop);
     // The grid's order is the schedule's to decide: rows last.
@@ -319,7 +346,18 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
     auto load = LoadOp::create(b, loop.getLoc(), type, product, ValueRange{match.row, match.column},
                                b.getDenseI64ArrayAttr(type.getShape()), UnitAttr());
     loop.getResult(0).replaceAllUsesWith(load);
+    SmallVector<AllocSharedOp> buffers;
+    for (auto copy : loop.getBody()->getOps<CpAsyncOp>())
+      buffers.push_back(copy.getBuffer().getDefiningOp<AllocSharedOp>());
     loop.erase();
+    std::set<std::string> ignored;
+    for (AllocSharedOp buffer : buffers) {
+      if (Swizzle swizzle = buffer.getType().getSwizzle(); swizzle != Swizzle::None)
+        ignored.insert(backend + ": swizzle=\"" + stringifySwizzle(swizzle).str() +
+                       "\" has no effect: the product reads its factors where they are");
+      buffer.erase();
+    }
+    addFallbacks(kernel, ignored);
     for (int64_t *argument : {&match.product.a, &match.product.b, &match.product.c})
       if (*argument >= 0) ++*argument;
     kernel->setAttr(kProduct, match.product.toAttr(context));

@@ -21,10 +21,11 @@ def TileExtractProduct : Pass<"tile-extract-product", "::tessera::tile::KernelOp
   let summary = "Leaves whole matrix products to a body of the target";
   let description = [{
     For targets that have bodies for products of `dtypes`. A loop that accumulates the product of two tensors, over all of
-    the contraction and in the blocks of the grid, becomes a read of the product (`tile.product`). A kernel with several such
-    loops keeps them.
+    the contraction and in the blocks of the grid, becomes a read of the product (`tile.product`). Its factors may be loaded, or
+    copied to shared buffers that nothing else uses. A kernel with several such loops keeps them.
   }];
-  let options = [ListOption<"dtypes", "dtypes", "std::string", "dtypes of products that the target has bodies for">];
+  let options = [Option<"backend", "backend", "std::string", "\"\"", "named in the fallbacks">,
+                 ListOption<"dtypes", "dtypes", "std::string", "dtypes of products that the target has bodies for">];
 }
 
 def TileLegalizeBounds : Pass<"tile-legalize-bounds", "::tessera::tile::KernelOp"> {

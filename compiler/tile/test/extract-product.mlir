@@ -145,3 +145,64 @@ tile.kernel @numbered(%A: !tile.view<?x?xf32>, %B: !tile.view<?x?xf32>, %C: !til
   tile.store %c, %C[%i, %j] extents [48, 64] : tensor<48x64xf32>, !tile.view<?x?xf32>
   tile.return
 }
+
+// Factors that are staged in shared buffers are read where they are.
+// CHECK-LABEL: tile.kernel @staged(%ts.product:
+// CHECK-SAME: fallbacks = [": swizzle=\22xor\22 has no effect: the product reads its factors where they are"]
+// CHECK-SAME: tile.product = {a = 1 : i64, b = 2 : i64,
+// CHECK-NOT: tile.alloc_shared
+// CHECK-NOT: tile.barrier
+// CHECK: tile.load %ts.product
+tile.kernel @staged(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %P: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A, #B, #C, #P, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %sa = tile.alloc_shared : !tile.buffer<48x32xf32, xor>
+  %sb = tile.alloc_shared : !tile.buffer<64x32xf32, none>
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    tile.barrier
+    tile.cp_async %A[%p, %i, %k] extents [-1, 48, 32] to %sa : !tile.view<?x?x?xf32>, !tile.buffer<48x32xf32, xor>
+    tile.cp_async %B[%j, %k] extents [64, 32] to %sb : !tile.view<?x?xf32>, !tile.buffer<64x32xf32, none>
+    tile.commit_group
+    tile.wait_group 0
+    tile.barrier
+    %s = tile.mma %sa, %sb, %acc {trans_b} : !tile.buffer<48x32xf32, xor>, !tile.buffer<64x32xf32, none>, tensor<48x64xf32>
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  tile.return
+}
+
+// A buffer that is read elsewhere, too, or filled after the product, stays.
+// CHECK-LABEL: tile.kernel @late(%A:
+// CHECK: scf.for
+tile.kernel @late(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile.view<?x?x?xf32>, %P: index, %M: index, %N: index, %K: index) grid ["P", "ceildiv(M, 48)", "ceildiv(N, 64)"] attributes {params = [#A, #B, #C, #P, #M, #N, #K]} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %c64 = arith.constant 64 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<48x64xf32>
+  %p = tile.program_id 0 : index
+  %1 = tile.program_id 1 : index
+  %i = arith.muli %1, %c48 : index
+  %2 = tile.program_id 2 : index
+  %j = arith.muli %2, %c64 : index
+  %sa = tile.alloc_shared : !tile.buffer<48x32xf32, none>
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<48x64xf32>) {
+    %b = tile.load %B[%j, %k] extents [64, 32] : !tile.view<?x?xf32> -> tensor<64x32xf32>
+    %s = tile.mma %sa, %b, %acc {trans_b} : !tile.buffer<48x32xf32, none>, tensor<64x32xf32>, tensor<48x64xf32>
+    tile.barrier
+    tile.cp_async %A[%p, %i, %k] extents [-1, 48, 32] to %sa : !tile.view<?x?x?xf32>, !tile.buffer<48x32xf32, none>
+    tile.barrier
+    scf.yield %s : tensor<48x64xf32>
+  }
+  tile.store %c, %C[%p, %i, %j] extents [-1, 48, 64] : tensor<48x64xf32>, !tile.view<?x?x?xf32>
+  tile.return
+}
