@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "plugins/rocm/Architectures.h"
+#include "plugins/rocm/codegen/MergeMetadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 #include <deque>
@@ -228,6 +229,7 @@ public:
                                    const gpu::Architecture &target) const override {
     Expected<std::vector<std::string>> objects = emit::emitObjects(std::move(module), machine(target));
     if (!objects) return objects.error();
+    if (auto e = mergeMetadata(*objects)) return *e;
     std::deque<emit::MemoryFile> inputs;
     std::vector<std::string> words{"-shared", "--no-undefined"};
     for (const std::string &object : *objects) {

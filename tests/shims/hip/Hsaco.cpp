@@ -9,19 +9,27 @@ namespace {
 using nlohmann::json;
 constexpr uint32_t kMetadataNote = 32; // NT_AMDGPU_METADATA
 
-/// The metadata's MessagePack bytes.
-std::string_view metadata(const char *image, const Elf64_Ehdr &elf) {
+/// The metadata's MessagePack bytes. A code object has one such note: drivers read the first only, and would
+/// not find kernels that a second one lists.
+std::string_view metadata(const char *image, const Elf64_Ehdr &elf, std::string &why) {
+  std::string_view found;
   for (unsigned i = 0; i < elf.e_shnum; ++i) {
     Elf64_Shdr section;
     std::memcpy(&section, image + elf.e_shoff + size_t{i} * elf.e_shentsize, sizeof section);
     if (section.sh_type != SHT_NOTE) continue;
-    Elf64_Nhdr note;
-    const char *at = image + section.sh_offset;
-    std::memcpy(&note, at, sizeof note);
-    const char *name = at + sizeof note, *text = name + (note.n_namesz + 3) / 4 * 4;
-    if (note.n_type == kMetadataNote && std::string_view(name) == "AMDGPU") return {text, note.n_descsz};
+    for (uint64_t at = 0; at < section.sh_size;) {
+      Elf64_Nhdr note;
+      const char *begin = image + section.sh_offset + at;
+      std::memcpy(&note, begin, sizeof note);
+      const char *name = begin + sizeof note, *text = name + (note.n_namesz + 3) / 4 * 4;
+      at += size_t(text - begin) + (note.n_descsz + 3) / 4 * 4;
+      if (note.n_type != kMetadataNote || std::string_view(name) != "AMDGPU") continue;
+      if (!found.empty()) why = "the code object has two notes with metadata";
+      found = {text, note.n_descsz};
+    }
   }
-  return {};
+  if (found.empty()) why = "the code object has no metadata";
+  return found;
 }
 
 OwnKernel kernelOf(const json &row) {
@@ -52,8 +60,10 @@ bool readHsaco(const char *image, HsacoModule &out, std::string &why) {
   if (elf.e_machine != kAmdGpu || elf.e_type != ET_DYN || elf.e_ident[EI_ABIVERSION] != kAbiVersion5)
     return why = "the image is no shared object of code object version 5", false;
   out.bytes = elf.e_shoff + size_t{elf.e_shnum} * elf.e_shentsize; // the table is at the file's end
-  const json root = json::from_msgpack(metadata(image, elf), true, false);
-  if (root.is_discarded()) return why = "the code object has no metadata", false;
+  const std::string_view text = metadata(image, elf, why);
+  if (!why.empty()) return false;
+  const json root = json::from_msgpack(text, true, false);
+  if (root.is_discarded()) return why = "the code object's metadata is no MessagePack", false;
   try {
     const auto target = root.at("amdhsa.target").get<std::string>(); // "amdgcn-amd-amdhsa--gfx90a"
     out.processor = target.substr(target.rfind('-') + 1);
