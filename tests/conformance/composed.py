@@ -134,6 +134,12 @@ def attentions():
                    lambda q, k, v, b, m: attention(q, k, v, b, m, True, 2.0), sizes, dtype, tolerance, flags, family="composed")
         yield case(f"attention/past/{dtype}", base(dtype) | {"p": (("B", 2, "P", 16), dtype), "r": (("B", 2, "P", 16), dtype)}, "ts.op.flash_attention(q, k, v, past_k=p, past_v=r, is_causal=True)",
                    lambda q, k, v, p, r: attention(q, k, v, causal=True, past_k=p, past_v=r), [{**s, "P": n} for s, n in zip(sizes, (1, 60, 3, 0, 64))], dtype, tolerance, family="composed")
+    # Tiles of 128 queries, whose groups of warps take turns where they can; heads that share keys have masks of their own.
+    wide = [{"B": 1, "S": 128, "T": 100}, {"B": 1, "S": 70, "T": 130}]
+    for dtype, kind, shape in (("bf16", "m", ("S", "T")), ("f16", "m", ("T",)), ("f16", "b", (8, "S", "T")), ("bf16", "b", ("S", "T"))):
+        params = {"q": (("B", 8, "S", 64), dtype), "k": (("B", 2, "T", 64), dtype), "v": (("B", 2, "T", 64), dtype), kind: (shape, "bool" if kind == "m" else dtype)}
+        yield case(f"attention/wide/{names[kind]}-{'x'.join(map(str, shape))}/{dtype}", params, f"ts.op.flash_attention(q, k, v, {names[kind]}={kind})",
+                   lambda q, k, v, o, n=names[kind]: attention(q, k, v, **{n: o}), wide, dtype, {"rtol": PRECISION[dtype], "atol": PRECISION[dtype]}, flags, family="composed")
     yield case("attention/hidden", base("f32") | {"m": (("S", "T"), "bool")}, "ts.op.flash_attention(q, k, v, mask=m)", lambda q, k, v, m: attention(q, k, v, mask=m), sizes, "f32", {"rtol": 2e-5, "atol": 2e-5},
                lambda name, shape, run, rng: np.tril(np.ones(shape), -1) if name == "m" else None, family="composed")
     yield case("attention/matrix", {"q": (("S", 16), "f32"), "k": (("T", 16), "f32"), "v": (("T", 16), "f32"), "b": (("S", "T"), "f32")}, "ts.op.flash_attention(q, k, v, bias=b)",

@@ -343,6 +343,10 @@ def attentions():
     for dtype in ("bf16", "f16"):
         narrow = {"q": (("B", "S", 64), dtype), "k": (("B", "T", 64), dtype), "v": (("B", "T", 64), dtype)}
         yield function(f"graph/attention/few/full/{dtype}", narrow, "return ts.op.flash_attention(q, k, v)", g.attention, few)
+    # Heads whose length is no multiple of an instruction's steps.
+    for dtype, d in itertools.product(("bf16", "f16"), (8, 24, 40, 72)):
+        odd = {"q": (("B", "S", d), dtype), "k": (("B", "T", d), dtype), "v": (("B", "T", d), dtype)}
+        yield function(f"graph/attention/lengths/{dtype}/{d}", odd, "return ts.op.flash_attention(q, k, v)", g.attention, [{"B": 2, "S": 65, "T": 70}, {"B": 1, "S": 1, "T": 1}])
     plain = {"q": (("S", 32), "f32"), "k": (("T", 32), "f32"), "v": (("T", 32), "f32")}
     yield function("graph/attention/matrix", plain, "return ts.op.flash_attention(q, k, v, scale=0.5)",
                    lambda q, k, v: g.attention(q, k, v, scale=0.5), [{"S": 1, "T": 1}, {"S": 33, "T": 65}, {"S": 5, "T": 9}])

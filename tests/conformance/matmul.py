@@ -187,6 +187,29 @@ def k(A: ts.Tensor["M", "K", ts.{dtype}], B: ts.Tensor["L", "N", ts.{dtype}], C:
         yield p
 
 
+def depths():
+    """A contraction of a known length, which may be no multiple of an instruction's; factors that become wider before they are multiplied."""
+    for dtype, wide in (("f16", "f16"), ("bf16", "bf16"), ("i8", "i8"), ("f16", "f32"), ("bf16", "f32"), ("i8", "f32"), ("f16", "f64"), ("i8", "f16"), ("fp8_e4m3", "bf16")):
+        acc = ACCUMULATORS[wide]
+        for depth in (8, 24, 32, 40, 72):
+            a, b = ("A[m:m+64, :]", "B[n:n+64, :]") if wide == dtype else (f"ts.cast(A[m:m+64, :], ts.{wide})", f"ts.cast(B[n:n+64, :], ts.{wide})")
+            for numerics in ("standard", "fast") if wide == "f32" else ("standard",):
+                p = program(f"mma/depths/{dtype}-{wide}/{depth}/{numerics}", f"""@ts.kernel
+def k(A: ts.Tensor["M", {depth}, ts.{dtype}], B: ts.Tensor["N", {depth}, ts.{dtype}], C: ts.Tensor["M", "N", ts.{acc}]):
+    for m in ts.tile.parallel(0, M, 64):
+        for n in ts.tile.parallel(0, N, 64):
+            C[m:m+64, n:n+64] = ts.tile.mma({a}, {b}.T)
+""", numerics=numerics)
+                for m, n in ((64, 64), (65, 7)):
+                    # small integers, of which every format has the products and their sums
+                    draw = np.random.default_rng(depth + m)
+                    x, y = (draw.integers(-3, 4, (rows, depth)).astype("f8") for rows in (m, n))
+                    if not DTYPES[dtype].is_float:
+                        x, y = x.astype("i8"), y.astype("i8")
+                    p.run({"M": m, "N": n}, {"A": (dtype, x), "B": (dtype, y)}, {"C": product(wide, x, y.T)})
+                yield p
+
+
 def shared():
     for dtype in ("f32", "bf16", "i8"):
         for swizzle in ("none", "xor"):
@@ -463,6 +486,7 @@ def programs():
     yield from few()
     yield from large()
     yield from uneven()
+    yield from depths()
     yield from shared()
     yield from epilogues()
     yield from accumulating()

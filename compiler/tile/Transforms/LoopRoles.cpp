@@ -114,12 +114,14 @@ std::string Pipelining::whyNotPingpong() {
       return llvm::formatv("with pingpong each group of warps has its own rows; the warps of a product are "
                            "[{0}, {1}], so that groups share rows and meet",
                            grid.m, grid.n);
-  // In its turn a group must not wait for the others.
-  auto mayMeet = [](Operation &op) {
+  // In its turn a group must not wait for the others. Products wait for factors that the step writes to
+  // memory; those that a copy has brought are buffers, which are awaited otherwise.
+  auto mayMeet = [&](Operation &op) {
     auto isStored = [](Value v) { return isTile(v) && inMemory(v); };
+    auto isWritten = [&](Value v) { return isStored(v) && !loop_.isDefinedOutsideOfLoop(v); };
     auto convert = dyn_cast<ConvertOp>(op);
-    return !isa<MmaOp>(op) &&
-           (op.getNumRegions() || isa<ReduceOp, BarrierOp>(op) ||
+    if (auto mma = dyn_cast<MmaOp>(op)) return isWritten(mma.getA()) || isWritten(mma.getB());
+    return (op.getNumRegions() || isa<ReduceOp, BarrierOp>(op) ||
             (convert && !isInRegisters(convert.getResult())) || llvm::any_of(op.getOperands(), isStored) ||
             llvm::any_of(op.getResults(), isStored));
   };

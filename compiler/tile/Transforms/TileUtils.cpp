@@ -196,12 +196,14 @@ int64_t vectorLength(ValueRange roots, bool computesRoots) {
     Operation *op = v.getDefiningOp();
     if (!isColumn && (isRoot || isRead || isa<LoadOp>(op)))
       narrowest = std::min(narrowest, storageBytes(type.getElementType()));
+    // a swizzle keeps pieces of 16 bytes
+    if (isRoot && canSwizzle(v)) most = std::min(most, kBytes / storageBytes(type.getElementType()));
     if (isRead || isa<LoadOp, IotaOp, arith::ConstantOp>(op)) continue;
     if (auto read = dyn_cast<BufferReadOp>(op)) {
       if (!read.getStarts().empty()) return 1;
       const int64_t bytes = storageBytes(type.getElementType());
       narrowest = std::min(narrowest, bytes);
-      most = std::min(most, kBytes / bytes); // a swizzle keeps pieces of 16 bytes
+      most = std::min(most, kBytes / bytes); // of a swizzled buffer
       continue;
     }
     if (!isa<BroadcastOp, ExpandDimsOp>(op) && (!isElementwise(op) || isa<RandOp>(op))) return 1;
