@@ -107,9 +107,11 @@ Value TileLowering::convert(Value v, DType from, DType to) {
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   EvaluatedScope scope(*this);
-  if (auto load = dyn_cast<LoadOp>(op))
-    return loadWindow(window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds()), at,
-                      lanes, mode);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    const Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
+    fetchAhead(load, w, at);
+    return loadWindow(w, at, lanes, mode);
+  }
   if (auto gather = dyn_cast<GatherOp>(op)) return evaluateGather(gather, at, lanes);
   if (auto read = dyn_cast<BufferReadOp>(op)) {
     if (read.getStarts().empty()) return loadPlace(bufferPlace(read.getBuffer()), at, lanes);

@@ -30,6 +30,7 @@ FailureOr<func::FuncOp> KernelLowering::lower(StringRef symbol) {
   beginPrivateValues();
   beginPrivateTables(begin, end);
   beginNonTemporal();
+  beginFetchAhead();
   auto programs = scf::ForOp::create(b_, begin, end, constant(1));
   b_.setInsertionPointToStart(programs.getBody());
   emitProgramIds(programs.getInductionVar());

@@ -128,9 +128,15 @@ private:
   // NonTemporal.cpp: results that are larger than the caches.
   /// Finds out, before the first program, which results are stored past the caches.
   void beginNonTemporal();
+  Value anyNonTemporal();
   /// Orders these stores before what follows the function.
   void endNonTemporal();
   void storeWhole(const View &, Value vector, Value address) override;
+
+  // FetchAhead.cpp: rows of the next program.
+  /// Finds out, before the first program, which loads fetch what the same load of the next program reads.
+  void beginFetchAhead();
+  void fetchAhead(tile::LoadOp, const Window &, Indices at) override;
 
   // Read.cpp
   bool callRead(Operation *, const Place &) override;
@@ -264,6 +270,7 @@ private:
   llvm::MapVector<Value, PrivateTable> private_; // by view
   llvm::MapVector<Value, Value> nonTemporal_;    // i1 by a result's data: it is larger than the caches
   bool storesNonTemporal_ = false;
+  llvm::DenseMap<Operation *, Value> ahead_; // bytes from a load's tile to that of the next program
   Vec<PrivateValue> privateValues_;
 };
 

@@ -75,12 +75,17 @@ void KernelLowering::storeWhole(const View &view, Value v, Value to) {
   TileLowering::storeWhole(view, v, to);
 }
 
-void KernelLowering::endNonTemporal() {
-  if (!storesNonTemporal_) return;
+/// i1: a result is stored past the caches. There is one that may be.
+Value KernelLowering::anyNonTemporal() {
   Value any;
   for (auto [data, isLarge] : nonTemporal_)
     any = any ? arith::OrIOp::create(b_, any, isLarge).getResult() : isLarge;
-  auto branch = scf::IfOp::create(b_, TypeRange(), any, false);
+  return any;
+}
+
+void KernelLowering::endNonTemporal() {
+  if (!storesNonTemporal_) return;
+  auto branch = scf::IfOp::create(b_, TypeRange(), anyNonTemporal(), false);
   OpBuilder::InsertionGuard guard(b_);
   b_.setInsertionPointToStart(&branch.getThenRegion().front());
   LLVM::FenceOp::create(b_, LLVM::AtomicOrdering::seq_cst, "");
