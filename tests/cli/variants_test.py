@@ -188,8 +188,8 @@ def f(x: ts.Tensor["R", "N", ts.{dtype}]):
     def test_what_a_group_reads_decides_which_rows_stream(self):
         """Elements that are read again are in a cache by then; a search reads them once and compares."""
         for name, when in (("total", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 262144"), ("best", "N >= 600"),
-                           ("softmax", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 1048576"),
-                           ("norm", "N + min(R * N // 16384, 188) >= 700 and N <= 32768 and R * N >= 1048576")):
+                           ("softmax", "N + min(R * N // 16384, 188) >= 700 and N <= max(32768, R * N - 4194304) and R * N >= 1048576"),
+                           ("norm", "N + min(R * N // 16384, 188) >= 700 and N <= max(32768, R * N - 4194304) and R * N >= 1048576")):
             self.assertIn(f'<"streamed", when = "{when}"', self.schedule(name))
         narrow = PROGRAMS.replace('"N", ts.f32]) -> ts.Tensor["R", ts.f32]', '"N", ts.bf16]) -> ts.Tensor["R", ts.bf16]')
         self.source(narrow, "programs.py")

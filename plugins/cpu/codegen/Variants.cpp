@@ -86,7 +86,10 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
     if (rows.shorter > 0)
       when += llvm::formatv(" + min({} // {}, {})", count, StreamedRows::kLarger, rows.shorter).str();
     when += llvm::formatv(" >= {}", rows.least).str();
-    if (rows.most != INT64_MAX) when += llvm::formatv(" and columns <= {}", rows.most).str();
+    if (rows.readFromMemory != INT64_MAX)
+      when += llvm::formatv(" and columns <= max({}, {} - {})", rows.most, count, rows.readFromMemory).str();
+    else if (rows.most != INT64_MAX)
+      when += llvm::formatv(" and columns <= {}", rows.most).str();
     if (rows.elements > 0) when += llvm::formatv(" and {} >= {}", count, rows.elements).str();
     propose("streamed", RowBody::Streamed, std::move(when), 1, group.getTile()[1]);
   }

@@ -14,9 +14,13 @@ struct StreamedRows {
   /// Rows of larger tensors may be shorter: by one element for each kLarger elements, up to `shorter`.
   int64_t shorter = 188;
   static constexpr int64_t kLarger = 1 << 14;
+  /// Tensors of more elements have streamed rows of any length above `least`: a program that reads its rows
+  /// again finds one of them in the second-level cache, but not eight (docs/decisions/0168).
+  int64_t readFromMemory = INT64_MAX;
 
   bool includes(int64_t columns, std::optional<int64_t> count) const {
-    return columns + (count ? std::min(*count / kLarger, shorter) : 0) >= least && columns <= most &&
+    return columns + (count ? std::min(*count / kLarger, shorter) : 0) >= least &&
+           (columns <= most || (count && columns <= *count - readFromMemory)) &&
            (!count || *count >= elements);
   }
 
@@ -25,7 +29,8 @@ struct StreamedRows {
     if (readsNarrow)
       return {.elements = 1 << 22, .shorter = 0}; // widening hides more of the memory's latency
     // Elements that are read again are in a near cache by then.
-    return {.elements = readsAgain ? 1 << 20 : 1 << 18};
+    if (readsAgain) return {.elements = 1 << 20, .readFromMemory = 1 << 22};
+    return {.elements = 1 << 18};
   }
 };
 
