@@ -133,7 +133,7 @@ public:
   void leave();
   /// Adds to the multiply-adds that are executed outside of matrix instructions.
   void countMultiplyAdds(int64_t number) { counts_.others += number; }
-  void countStore() { ++counts_.stores; }
+  void countAccess(bool isStore) { ++(isStore ? counts_.stores : counts_.reads); }
   /// For each access, in a random schedule.
   void maybePause();
   /// Ends the block, after an error was reported.

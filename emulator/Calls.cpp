@@ -226,7 +226,7 @@ TESSERA_EMULATED void tsr_emu_count(int64_t multiplyAdds) {
 TESSERA_EMULATED void tsr_emu_access(const void *address, int32_t bytes, int32_t flags, int32_t site) {
   Block &block = Block::current();
   using namespace tessera::access_flags;
-  if ((flags & (kWrite | kShared)) == kWrite) block.countStore();
+  if (!(flags & kShared)) block.countAccess(flags & kWrite);
   if (block.launch().checker) block.launch().checker->access(address, bytes, flags, site);
   block.maybePause();
 }

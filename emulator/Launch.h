@@ -47,7 +47,8 @@ struct Counts {
   int64_t boxes = 0;                              // of tensors, that were copied
   int64_t readInBlocks = 0;                       // bytes of tensors that 2D block reads brought to registers
   int64_t blocks = 0;                             // block reads of sub-groups
-  int64_t stores = 0; // of lanes to tensors, up to 16 bytes each; counted in checked code
+  int64_t reads = 0;                              // loads of lanes from tensors, up to 16 bytes each
+  int64_t stores = 0;                             // of lanes to tensors, the same; both in checked code
 };
 
 /// Thread-safe.
@@ -61,6 +62,7 @@ public:
     sum_.storedBoxes += c.storedBoxes;
     sum_.readInBlocks += c.readInBlocks, sum_.blocks += c.blocks;
     sum_.copied += c.copied, sum_.barriers += c.barriers, sum_.boxes += c.boxes, sum_.stores += c.stores;
+    sum_.reads += c.reads;
   }
   Counts get() const {
     std::lock_guard lock(mutex_);

@@ -65,6 +65,7 @@ void Runner::report(const Launch &launch) const {
     text += ", and read " + std::to_string(counts.readInBlocks) + " bytes in " +
             std::to_string(counts.blocks) + " blocks";
   if (counts.barriers) text += ", and passed " + std::to_string(counts.barriers) + " barriers of blocks";
+  if (counts.reads) text += ", and loaded " + std::to_string(counts.reads) + " times from tensors";
   if (counts.stores) text += ", and stored " + std::to_string(counts.stores) + " times to tensors";
   if (counts.storedBoxes) text += ", and stored " + std::to_string(counts.storedBoxes) + " boxes";
   if (log_.call) log_.call(log_.user, TSR_LOG_NOTE, "N_EMULATED", text.c_str());

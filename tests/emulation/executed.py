@@ -21,6 +21,7 @@ LINE = re.compile(r"kernel \S+ executed (?P<instructions>\d+) matrix instruction
                   r"(?:, and copied (?P<copied>\d+) bytes asynchronously)?(?:, (?P<boxes>\d+) boxes)?"
                   r"(?:, and read (?P<inblocks>\d+) bytes in (?P<blocks>\d+) blocks)?"
                   r"(?:, and passed (?P<barriers>\d+) barriers of blocks)?"
+                  r"(?:, and loaded (?P<reads>\d+) times from tensors)?"
                   r"(?:, and stored (?P<stores>\d+) times to tensors)?(?:, and stored (?P<stored_boxes>\d+) boxes)?$", re.MULTILINE)
 HEAD = """# What samples execute
 
@@ -31,11 +32,11 @@ of two programs each copies a half of what both read (`schedule.block`), and its
 4 blocks, and that with turns tiles of 128 queries for two groups of four warps.
 Multiply-adds count whole tiles, so that a product of 100 x 90 x 70 has those of 128 x 128 x 96. "Other" are the fused multiply-adds of single lanes: those of functions such as
 exp, and of products without an instruction. Bank conflicts are those of `ldmatrix` and `stmatrix`. Blocks are those that sub-groups read from tensors to registers, and their
-bytes what is inside the tensors. Stores are those of lanes to
+bytes what is inside the tensors. Loads and stores are those of lanes from and to
 tensors, of up to 16 bytes each; where the engine stores boxes there are none ([decision 136](decisions/0136-stores-of-boxes.md)). "bf16" has a result of this dtype. Each result was compared with the product in double and is within its error bound.
 
-| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | bytes read in blocks | blocks | matrices loaded | stored | bank conflicts | barriers | stores | boxes stored | shared bytes | registers |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+| sample | device | instructions of products | executed | multiply-adds in them | other | bytes copied asynchronously | boxes | bytes read in blocks | blocks | matrices loaded | stored | bank conflicts | barriers | loads | stores | boxes stored | shared bytes | registers |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 
 
@@ -152,7 +153,7 @@ def row(tsr, folder, sample, kernel, make, device, registers):
     if (counts["stored_boxes"] > 0) != (sample == "gemm" and counts["boxes"] > 0) or (counts["stored_boxes"] and counts["stores"]):
         sys.exit(f"{sample} on {device}: {counts['stored_boxes']} boxes are stored, and {counts['stores']} accesses of lanes")
     counts["conflicts"] += counts["store_conflicts"]
-    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "inblocks", "blocks", "loads", "stored_matrices", "conflicts", "barriers", "stores", "stored_boxes")]
+    cells = [counts[name] for name in ("instructions", "products", "others", "copied", "boxes", "inblocks", "blocks", "loads", "stored_matrices", "conflicts", "barriers", "reads", "stores", "stored_boxes")]
     cells.append(int(re.search(r"^memory +(\d+) bytes shared", text, re.MULTILINE)[1]))
     title = f"| `{sample}`{TITLES.get(make, '')} | `{device}` | "
     return title + ", ".join(f"`{name}`" for name in instructions) + " | " + " | ".join(f"{n:,}" for n in cells) + f" | {registers(title, counts['boxes'] > 0)} |\n"

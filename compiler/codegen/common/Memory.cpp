@@ -517,6 +517,8 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
   Value first = windowAddress(w, at), mask;
   if (!mode.inside && !w.inBounds) {
     Present part = presentPart(w);
+    if (lanes > 1 && vectorsAreWhole_)
+      return loadIf(intervalMask(part.lower, part.upper, at, 0, part.row), element, first, lanes);
     if (lanes > 1 && w.isContiguous() && isConstantIntValue(part.lower.back(), 0)) {
       // A masked load without active lanes is slow at an address without memory (a microcode assist of 100 ns
       // on a Zen 4), and there may be none past the tensor: use the address of the tensor's first element
@@ -538,6 +540,17 @@ Value TileLowering::loadWindow(const Window &w, Indices at, int64_t lanes, Mode 
   // A column is gathered.
   return loadLanes(element, stridedAddresses(first, w.view.strides[w.dimOfAxis.back()], element, lanes),
                    mask);
+}
+
+Value TileLowering::loadIf(Value condition, Type element, Value address, int64_t lanes) {
+  Type type = VectorType::get({lanes}, inMemoryElement(element));
+  auto branch = scf::IfOp::create(b_, type, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b_);
+  b_.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b_, load(element, address, lanes));
+  b_.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b_, zeroOf(type));
+  return branch.getResult(0);
 }
 
 TileLowering::Present TileLowering::storedPart(const Window &w, ValueRange lower, ValueRange upper) {
@@ -564,6 +577,13 @@ void TileLowering::storeWindow(const Window &w, Value v, Indices at, Mode mode, 
   bool isMasked = !mode.inside && (!w.inBounds || !upper.empty());
   Present part;
   if (isMasked) part = storedPart(w, lower, upper);
+  if (lanes > 1 && isMasked && vectorsAreWhole_) {
+    auto branch = scf::IfOp::create(b_, TypeRange(), intervalMask(part.lower, part.upper, at, 0, part.row),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(branch.thenBlock());
+    return storeWhole(w.view, v, first);
+  }
   if (lanes && isMasked && !flags && w.isContiguous() && !isPacked(element) &&
       isConstantIntValue(part.lower.back(), 0)) {
     Value count = leadingCount(part.lower, part.upper, at, lanes, part.row);
@@ -649,6 +669,7 @@ LogicalResult TileLowering::lowerStore(tile::StoreOp op) {
   part.inside = both(part.inside, insideCondition(roots, part.ends));
   if (part.inside) part.interior = interiorOf(op, w);
   part.vectors = vectorsFor(roots);
+  if (part.vectors > 1 && part.inside) part.inVectors = areVectorsWhole(op, w, part.vectors);
   nestPart(shape, lanesFor(roots), part, [&](Indices at, int64_t lanes, Mode mode) {
     Value flags = op.getFlags() ? evaluate(op.getFlags(), at, lanes, mode) : Value();
     storeWindow(w, evaluate(op.getValue(), at, lanes, mode), at, mode, op.getLower(), op.getUpper(), flags);

@@ -127,6 +127,9 @@ protected:
 
     /// How many vectors, or elements as scalars, `body` may compute at once where it needs no masks.
     int64_t vectors = 1;
+    /// i1: each of these vectors is inside or outside of all tensors that `body` accesses (null: that is not
+    /// known).
+    Value inVectors = {};
 
     bool isWhole() const { return ends.empty() && !inside && !interior; }
   };
@@ -174,6 +177,9 @@ protected:
   virtual int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) = 0;
   /// Emits `emit` under `condition` (null: true) and under its negation, or once for both.
   virtual void versioned(Value condition, llvm::function_ref<void(Mode)> emit) = 0;
+  /// i1: each vector of `length` elements that the store computes is inside or outside of all tensors that it
+  /// accesses. Null: that is not known, or does not pay.
+  virtual Value areVectorsWhole(tile::StoreOp, const Window &, int64_t length) { return {}; }
   /// Runs `effect` once for the program, outside of loop nests.
   virtual void once(llvm::function_ref<void()> effect) = 0;
   /// The same for an effect with a result, which all threads of the program get.
@@ -308,6 +314,8 @@ protected:
   /// Where the elements of the tile inside the tensor end, per axis; empty if where they begin is not known.
   Vec<Value> windowEnds(const Window &);
   Value loadWindow(const Window &, Indices at, int64_t lanes, Mode mode);
+  /// Loads a vector if the condition holds, else zeros.
+  Value loadIf(Value condition, Type element, Value address, int64_t lanes);
   /// Stores the elements inside the tensor that are also between the bounds and under the flags, if there are
   /// any.
   void storeWindow(const Window &, Value vector, Indices at, Mode mode, mlir::ValueRange lower = {},
@@ -453,6 +461,7 @@ protected:
   llvm::DenseMap<Value, Vec<Value>> registers_; // tiles in registers
   Value laneIndex_;                             // of the lane program being lowered
   Value laneLimit_;                             // a value that the lane index is known to be below
+  bool vectorsAreWhole_ = false;                // vectors that may be outside of a tensor are as a whole
   Value laneActive_;                            // i1: the lane exists; null: always
 };
 

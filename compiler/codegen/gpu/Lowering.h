@@ -100,6 +100,9 @@ private:
   // Vectors.cpp: a thread computes neighbours, with accesses of 16 bytes
   int64_t vectorsFor(mlir::ValueRange roots) override;
   int64_t lanesOfOne() const override { return 0; }
+  Value areVectorsWhole(tile::StoreOp, const Window &, int64_t length) override;
+  /// The same for the vectors that computing `v` loads: joined to `condition`; false: that is not known.
+  bool loadsWholeVectors(Value v, int64_t length, Value &condition);
   Value isAligned(const Window &) override;
   unsigned alignmentOf(Type element, int64_t lanes, Value address) const override;
   /// The bytes that the address of a wide access has to be a multiple of, or its own bytes if these are
@@ -180,20 +183,33 @@ private:
   /// Emits what the first lane of each warp does.
   void byFirstLane(llvm::function_ref<void()> effect);
 
-  // RegisterMemory.cpp: their way from and to tensors
+  // RegisterLoads.cpp: their way from tensors
   /// A load that is emitted register by register, several at once where they are next to each other.
   struct RegisterLoad {
+    mlir::RankedTensorType type;
     Window window;
     int64_t width;
-    Value condition;   // under which `width` registers are one access inside the tensor
-    Value vector = {}; // the access that the last element was taken from
+    Value condition;          // under which `width` registers are one access inside the tensor
+    Value vector = {};        // the access that the last element was taken from
+    Vec<Value> elements = {}; // of a tile that is not inside: the registers that were loaded together last
   };
   RegisterLoad beginLoad(tile::LoadOp);
+  /// Loads the registers from `first` on that are loaded together, zeros outside of the tensor.
+  Vec<Value> loadPart(const RegisterLoad &, int64_t first);
+  /// The lengths of vectors that rows may be divided into where not all of a tile is inside: those that its
+  /// registers allow, and those of 4 bytes.
+  static Vec<int64_t> vectorSteps(int64_t width, int64_t elementBytes);
+  /// Registers of a tile that are computed before they are stored, or loaded under conditions before any of
+  /// them is used: enough loads at once to hide their latency.
+  static constexpr int64_t kAtOnce = 32;
+  /// i1: rows are aligned for vectors of `step` elements, each of which is inside `part` or outside of it.
+  Value isInVectors(const Window &, const Present &part, llvm::ArrayRef<int64_t> shape, int64_t step);
   Value loadRegister(RegisterLoad &, Indices at, Mode);
   LogicalResult loadInRegisters(tile::LoadOp);
   bool isDeferred(Operation *) override;
   /// Begins the loads that these operands of the operation that is lowered need. Returns their condition.
   Value beginDeferredLoads(mlir::ValueRange operands);
+  // RegisterMemory.cpp: their way to tensors, and what both ways need
   LogicalResult lowerStore(tile::StoreOp) override;
   /// Could another thread write elements that this one loads?
   bool isOverwritten(tile::LoadOp);

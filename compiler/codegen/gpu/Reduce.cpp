@@ -58,10 +58,10 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   const bool toTile = tile::isTile(op.getResult());
   Value isInside = insideCondition(ValueRange(input));
   /// The partial results of the lanes from `first` on of one result.
-  auto partial = [&](Indices at, Value first, bool isWide) {
-    llvm::SaveAndRestore wide(isWide_, isWide);
+  auto partial = [&](Indices at, Value first, bool isWide, bool allInside = true) {
+    llvm::SaveAndRestore wide(isWide_, isWide), whole(vectorsAreWhole_, isWide && !allInside);
     auto read = [&](Value k) {
-      if (isWide) return Vec<Value>{evaluate(input, with(at, axis, k), length, {true})};
+      if (isWide) return Vec<Value>{evaluate(input, with(at, axis, k), length, {allInside})};
       Vec<Value> elements;
       for (int64_t i = 0; i < length; ++i) {
         Value next = i ? arith::AddIOp::create(b_, k, constant(i)).getResult() : k;
@@ -108,8 +108,13 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
     Value first =
         arith::IndexCastUIOp::create(b_, b_.getIndexType(), arith::MulIOp::create(b_, position, i32(length)));
     if (!canBeWide) return partial(at, first, false);
-    return choose(
-        isInside, [&] { return partial(at, first, true); }, [&] { return partial(at, first, false); });
+    auto atEnd = [&] {
+      auto single = [&] { return partial(at, first, false); };
+      Value inVectors;
+      if (!loadsWholeVectors(input, length, inVectors) || !inVectors) return single();
+      return choose(inVectors, [&] { return partial(at, first, true, /*allInside=*/false); }, single);
+    };
+    return choose(isInside, [&] { return partial(at, first, true); }, atEnd);
   };
   Vec<Value> parts =
       choose(active, ofThread, [&] { return Vec<Value>(length, zeroOf(target::registerElement(element))); });

@@ -1,9 +1,9 @@
-// Tiles in registers: loads from tensors and stores to them.
+// Tiles in registers: stores to tensors, and what loads (RegisterLoads.cpp) have in common with them.
 //
 // A lane's registers that are next to each other in a row are one access of up to 16 bytes, if the tensor is
 // aligned for it and the tile is inside; that is known at run time, for the whole tile. Where the tensor ends
-// between such accesses, or its rows are aligned for those of 4 bytes only, each access of a store has a
-// condition. Otherwise each element is loaded or stored under its mask.
+// between such accesses, or its rows are aligned for those of 4 bytes only, each access has a condition.
+// Otherwise each element is loaded or stored under its mask.
 //
 // What an elementwise operation alone uses is loaded where that operation is computed, register by register,
 // and where its result alone is stored, some registers are computed and stored before the next ones are
@@ -59,114 +59,21 @@ Value KernelLowering::isAligned(const Window &w, ArrayRef<int64_t> shape, int64_
   return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, low, number(0));
 }
 
-/// Can several elements be one access?
-static bool isWide(Type element) { return !element.isInteger(1); }
-
-KernelLowering::RegisterLoad KernelLowering::beginLoad(tile::LoadOp op) {
-  auto type = tile::tileType(op.getResult());
-  Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
-  const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
-  const int64_t width = isWide(w.view.element) && w.isContiguous()
-                            ? neighbours(cast<tile::LayoutAttr>(type.getEncoding()).getValue(), bytes)
-                            : 1;
-  Value condition = insideCondition(w);
-  if (width > 1) condition = both(condition, isAligned(w, type.getShape(), width * bytes));
-  return {std::move(w), width, condition};
+Value KernelLowering::isInVectors(const Window &w, const Present &part, ArrayRef<int64_t> shape,
+                                  int64_t step) {
+  Value aligned =
+      isAligned(w, shape, step * target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8);
+  if (part.lower.empty()) return aligned;
+  Value ends = arith::OrIOp::create(b_, toI64(part.lower.back()), toI64(part.upper.back()));
+  Value odd = arith::AndIOp::create(b_, ends, constantOf(b_.getI64Type(), b_.getI64IntegerAttr(step - 1)));
+  return both(arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, odd, zeroOf(b_.getI64Type())), aligned);
 }
 
-Value KernelLowering::loadRegister(RegisterLoad &load, Indices at, Mode mode) {
-  if (!mode.inside || load.width == 1) return loadWindow(load.window, at, 0, mode);
-  if (register_ % load.width == 0) {
-    llvm::SaveAndRestore wide(isWide_, true);
-    load.vector = this->load(load.window.view.element, windowAddress(load.window, at), load.width);
-  }
-  return lane(load.vector, register_ % load.width);
-}
-
-LogicalResult KernelLowering::loadInRegisters(tile::LoadOp op) {
-  auto type = tile::tileType(op.getResult());
-  const layout::TileLayout &layout = cast<tile::LayoutAttr>(type.getEncoding()).getValue();
-  RegisterLoad load = beginLoad(op);
-  bindElements(op.getResult(),
-               eachRegister(layout, type.getElementType(), load.condition,
-                            [&](Indices at, Mode mode) { return loadRegister(load, at, mode); }));
-  if (mayChange(load.window.view) && isOverwritten(op)) lowerBarrier();
-  return success();
-}
-
-/// The tile that the operation stores to a tensor; null: it stores none.
-static Value storedTile(Operation *op) {
-  if (auto store = dyn_cast<tile::StoreOp>(op)) return store.getValue();
-  if (auto store = dyn_cast<tile::StoreBoxOp>(op)) return store.getValue();
-  return {};
-}
-
-/// A load whose elements one elementwise operation uses, a cast of such elements, and an operation on them
-/// whose many results are stored. Nothing is written in between.
-bool KernelLowering::isDeferred(Operation *op) {
-  if (op->getNumResults() != 1 || !tile::isInRegisters(op->getResult(0)) || !op->hasOneUse()) return false;
-  Operation *user = *op->user_begin();
-  auto hasDeferred = [&] {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      Operation *input = operand.getDefiningOp();
-      return input && isDeferred(input);
-    });
-  };
-  if (Value stored = storedTile(user))
-    return tile::isElementwise(op) && !isa<tile::MaskOp>(op) && user == op->getNextNode() &&
-           stored == op->getResult(0) &&
-           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
-  // What a reduction combines, and the elements that are masked for it.
-  auto isOfReduction = [&](Operation *input, Operation *reduce) {
-    return isa<tile::ReduceOp>(reduce) && reduce == input->getNextNode() && tile::isElementwise(input) &&
-           tile::layoutOf(input->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks;
-  };
-  if (isOfReduction(op, user)) return true;
-  if (isa<tile::MaskOp>(user) && user == op->getNextNode() && user->hasOneUse() &&
-      isOfReduction(user, *user->user_begin()) &&
-      tile::layoutOf(user->getResult(0)) == tile::layoutOf(op->getResult(0)) && tile::isElementwise(op) &&
-      !hasDeferred())
-    return true;
-  // What a store converts is computed with it.
-  if (auto cast = dyn_cast<tile::CastOp>(user);
-      cast && tile::isElementwise(op) && !isa<tile::MaskOp, tile::CastOp>(op))
-    return user == op->getNextNode() && user->hasOneUse() && storedTile(*user->user_begin()) &&
-           *user->user_begin() == user->getNextNode() &&
-           tile::layoutOf(user->getResult(0)) == tile::layoutOf(op->getResult(0)) &&
-           tile::layoutOf(op->getResult(0)).getValue().registers() > tile::kSumsOfTwoBlocks && hasDeferred();
-  if (!isa<tile::LoadOp, tile::CastOp>(op)) return false;
-  if (user->getBlock() != op->getBlock() || !tile::isElementwise(user) || isa<tile::MaskOp>(user) ||
-      tile::layoutOf(user->getResult(0)) != tile::layoutOf(op->getResult(0)))
-    return false;
-  for (Operation *between = op->getNextNode(); between != user; between = between->getNextNode())
-    if (!isa<tile::LoadOp>(between) && !isMemoryEffectFree(between)) return false;
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return !mayChange(views_[load.getView()]) || !isOverwritten(load);
-  Operation *input = op->getOperand(0).getDefiningOp();
-  return input && isDeferred(input);
-}
-
-Value KernelLowering::beginDeferredLoads(ValueRange operands) {
-  Value condition;
-  for (Value operand : operands) {
-    Operation *op = operand.getDefiningOp();
-    if (!op || !tile::isTile(operand) || !isDeferred(op)) continue;
-    auto loaded = dyn_cast<tile::LoadOp>(op);
-    if (!loaded) {
-      condition = both(condition, beginDeferredLoads(op->getOperands()));
-      continue;
-    }
-    RegisterLoad load = beginLoad(loaded);
-    condition = both(condition, load.condition);
-    deferred_.try_emplace(op, std::move(load));
-  }
-  return condition;
-}
-
-Value KernelLowering::heldElement(Value tile) {
-  Operation *op = tile.getDefiningOp();
-  if (auto load = deferred_.find(op); load != deferred_.end()) return loadRegister(load->second, at_, mode_);
-  return op && isDeferred(op) ? evaluateElementwise(op, at_, 0, mode_) : elementOf(tile, register_);
+SmallVector<int64_t> KernelLowering::vectorSteps(int64_t width, int64_t elementBytes) {
+  SmallVector<int64_t> steps;
+  for (int64_t step : {width, std::min(width, 4 / elementBytes)})
+    if (step > 1 && !llvm::is_contained(steps, step)) steps.push_back(step);
+  return steps;
 }
 
 /// Not if all that writes the tensor is stores of the same elements by the same threads. Of threads that hold
@@ -207,9 +114,6 @@ bool KernelLowering::isSeenByOthers(tile::StoreOp op) {
   return false;
 }
 
-/// Registers that are computed before they are stored: enough loads at once to hide their latency.
-static constexpr int64_t kStoredAtOnce = 32;
-
 LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   if (!tile::isInRegisters(op.getValue())) {
     const bool isPackedRow = isPacked(cast<tile::ViewType>(op.getView().getType()).getElementType());
@@ -221,7 +125,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     return notImplemented(op);
   Window w = window(op.getView(), op.getStarts(), op.getExtents(), op.getInBounds());
   const int64_t bytes = target::inMemoryElement(w.view.element).getIntOrFloatBitWidth() / 8;
-  const int64_t width = isWide(w.view.element) && w.isContiguous() ? neighbours(layout, bytes) : 1;
+  const int64_t width = !w.view.element.isInteger(1) && w.isContiguous() ? neighbours(layout, bytes) : 1;
   Value condition = insideCondition(w);
   if (!op.getLower().empty())
     condition = both(condition, boundsFull(op.getLower(), op.getUpper(), constants(type.getShape())));
@@ -249,8 +153,8 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
     };
     mode_ = mode;
     for (int64_t r = 0; r < layout.registers(); r += step) {
-      if (computed && r % kStoredAtOnce == 0)
-        for (register_ = r; register_ < std::min(r + kStoredAtOnce, layout.registers()); ++register_) {
+      if (computed && r % kAtOnce == 0)
+        for (register_ = r; register_ < std::min(r + kAtOnce, layout.registers()); ++register_) {
           at_ = registerIndex(layout, thread, register_);
           values[size_t(register_)] = evaluateElementwise(computed, at_, 0, mode);
         }
@@ -285,17 +189,10 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
       b_.setInsertionPointToStart(branch.elseBlock());
     };
     emitUnder(condition, width, /*isGuarded=*/false);
-    int64_t last = 0;
-    for (int64_t step : {width, std::min(width, 4 / bytes)}) {
-      // What is computed here, or has conditions of its own, would be there once more.
-      if (step < 2 || step == last || computed || op.getFlags() || stored.lower.empty()) continue;
-      last = step;
-      Value ends = arith::OrIOp::create(b_, toI64(stored.lower.back()), toI64(stored.upper.back()));
-      Value odd =
-          arith::AndIOp::create(b_, ends, constantOf(b_.getI64Type(), b_.getI64IntegerAttr(step - 1)));
-      Value isWhole = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, odd, zeroOf(b_.getI64Type()));
-      emitUnder(both(isWhole, isAligned(w, type.getShape(), step * bytes)), step, /*isGuarded=*/true);
-    }
+    // What is computed here, or has conditions of its own, would be there once more.
+    if (!computed && !op.getFlags() && !stored.lower.empty())
+      for (int64_t step : vectorSteps(width, bytes))
+        emitUnder(isInVectors(w, stored, type.getShape(), step), step, /*isGuarded=*/true);
     emit(1, /*isGuarded=*/true);
   });
   deferred_.clear();

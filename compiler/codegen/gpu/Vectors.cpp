@@ -1,6 +1,7 @@
 // Elements of tiles as vectors: where a tile is inside its tensors and rows begin at multiples of 16 bytes, a
 // thread computes neighbours along the last axis at once. Whether that is so is decided at run time, for the
-// whole tile. Elsewhere elements are computed one by one, with masks.
+// whole tile. Where such rows end between two vectors, each vector has one condition. Elsewhere elements are
+// computed one by one, with masks.
 #include "compiler/codegen/gpu/Lowering.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "llvm/ADT/bit.h"
@@ -57,6 +58,34 @@ unsigned KernelLowering::alignmentOf(Type element, int64_t lanes, Value address)
   return std::max(one, std::min(unsigned(wideAlign(address)), one * unsigned(lanes)));
 }
 
+bool KernelLowering::loadsWholeVectors(Value v, int64_t length, Value &condition) {
+  if (!tile::isTile(v) || tile::inMemory(v) || tile::isInRegisters(v)) return true;
+  Operation *op = v.getDefiningOp();
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    auto shape = tile::tileType(v).getShape();
+    if (shape.back() == 1) return true; // read element by element
+    const Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
+    if (!w.isContiguous() || isPacked(w.view.element) || w.view.element.isInteger(1)) return false;
+    condition = both(condition, isInVectors(w, w.inBounds ? Present() : presentPart(w), shape, length));
+    return true;
+  }
+  if (!tile::isElementwise(op) &&
+      !isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::IotaOp, arith::ConstantOp>(op))
+    return false;
+  return llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return loadsWholeVectors(operand, length, condition); });
+}
+
+/// Of a vector only the last tile is not inside: a third version of the code would not pay.
+Value KernelLowering::areVectorsWhole(tile::StoreOp op, const Window &w, int64_t length) {
+  auto shape = tile::tileType(op.getValue()).getShape();
+  if (w.view.sizes.size() < 2 || op.getFlags() || !w.isContiguous() || isPacked(w.view.element) ||
+      w.view.element.isInteger(1))
+    return {};
+  Value condition = isInVectors(w, storedPart(w, op.getLower(), op.getUpper()), shape, length);
+  return loadsWholeVectors(op.getValue(), length, condition) ? condition : Value();
+}
+
 SmallVector<Value> KernelLowering::choose(Value condition, Version then, Version otherwise) {
   if (!condition) return then();
   Vec<Value> first, second;
@@ -109,11 +138,19 @@ void KernelLowering::nestPart(ArrayRef<int64_t> shape, int64_t, const Part &part
   if (part.vectors == 1) {
     single(!isWhole);
   } else {
-    auto vectors = [&]() -> Vec<Value> {
-      spreadVectors(shape, part.vectors, [&](Indices at) { body(at, part.vectors, {true}); });
-      return {};
+    auto vectors = [&](bool isInside) {
+      llvm::SaveAndRestore whole(vectorsAreWhole_, !isInside);
+      spreadVectors(shape, part.vectors, [&](Indices at) { body(at, part.vectors, {isInside}); });
+      return Vec<Value>();
     };
-    choose(isWhole, vectors, [&]() -> Vec<Value> { return single(false), Vec<Value>(); });
+    auto elements = [&] { return single(false), Vec<Value>(); };
+    choose(
+        isWhole, [&] { return vectors(true); },
+        [&] {
+          return part.inVectors ? choose(
+                                      part.inVectors, [&] { return vectors(false); }, elements)
+                                : elements();
+        });
   }
   lowerBarrier();
 }

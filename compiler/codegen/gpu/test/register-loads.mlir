@@ -64,3 +64,50 @@ tile.kernel @many(%y: !tile.view<16x256xf32>, %n: index) grid [] attributes {thr
   tile.store %s, %y[%n, %c0] extents [16, 256] : tensor<16x256xf32, #d>, !tile.view<16x256xf32>
   tile.return
 }
+
+// Where the tensor ends between two vectors of aligned rows, each vector has one condition; else each element has.
+// CHECK-LABEL: gpu.func @tsr_kernel_ends
+// CHECK: llvm.load {{.*}} -> vector<4xf32>
+// CHECK: } else {
+// CHECK: arith.ori
+// CHECK: scf.if {{.*}} -> (vector<4xf32>) {
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} {{.*}} -> vector<4xf32>
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } else {
+// CHECK-NOT: llvm.load
+// CHECK: scf.if {{.*}} -> (vector<4xf32>) {
+// CHECK: } else {
+// CHECK-COUNT-8: llvm.load {{.*}} -> f32
+// CHECK-NOT: llvm.load
+// CHECK: gpu.return
+#e = #tile.layout<reg = [[0,1], [0,2], [8,0]], lane = [[0,4], [0,8], [1,0], [2,0], [4,0]], warp = [], repeat = [1, 1]>
+tile.kernel @ends(%y: !tile.view<?x?xf32>, %z: !tile.view<16x16xf32>, %m: index, %n: index) grid []
+    attributes {threads = 32 : i64, params = [
+    #tile.param<name = "y", kind = tensor, dtype = f32, dims = ["m", "n"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = f32, dims = ["16", "16"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %b = tile.load %y[%c0, %c0] extents [16, 16] : !tile.view<?x?xf32> -> tensor<16x16xf32, #e>
+  %s = arith.mulf %b, %b : tensor<16x16xf32, #e>
+  tile.store %s, %z[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xf32, #e>, !tile.view<16x16xf32>
+  tile.return
+}
+
+// Of bf16 there are vectors of 16 and of 4 bytes, and no load of elements that the two find whole.
+// CHECK-LABEL: gpu.func @tsr_kernel_halves
+// CHECK: llvm.load {{.*}} -> vector<8xi16>
+// CHECK: scf.if {{.*}} -> (vector<8xi16>) {
+// CHECK-COUNT-4: scf.if {{.*}} -> (vector<2xi16>) {
+// CHECK: } else {
+// CHECK-COUNT-8: llvm.load {{.*}} -> i16
+#h = #tile.layout<reg = [[0,1], [0,2], [0,4]], lane = [[0,8], [1,0], [2,0], [4,0], [8,0]], warp = [], repeat = [1, 1]>
+tile.kernel @halves(%y: !tile.view<?x?xbf16>, %z: !tile.view<16x16xbf16>, %m: index, %n: index) grid []
+    attributes {threads = 32 : i64, params = [
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["m", "n"], access = read>,
+    #tile.param<name = "z", kind = result, dtype = bf16, dims = ["16", "16"], access = write>,
+    #tile.param<name = "m", kind = dim>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %b = tile.load %y[%c0, %c0] extents [16, 16] : !tile.view<?x?xbf16> -> tensor<16x16xbf16, #h>
+  tile.store %b, %z[%c0, %c0] extents [16, 16] {in_bounds} : tensor<16x16xbf16, #h>, !tile.view<16x16xbf16>
+  tile.return
+}
