@@ -1,11 +1,11 @@
 #include "compiler/tile/Transforms/BoxCopies.h"
 #include "compiler/layout/Products.h"
 #include "compiler/tile/IR/DTypes.h"
-#include "compiler/tile/Transforms/LaunchConditions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -52,18 +52,43 @@ void addConditions(ParamAttr param, int64_t bytes, LaunchConditions &out) {
   out.addText(outermost + " < " + std::to_string(most));
 }
 
-/// Is the value a multiple of `number` in every program and step, as far as its operations show?
-bool isMultipleOf(Value value, int64_t number) {
+/// Is the value a multiple of `number` in every program and step, as far as its operations show? Dims, and
+/// dims divided by a number, are if the conditions that this adds to `needed` hold (null: none may be
+/// needed).
+bool isMultipleOf(KernelOp kernel, Value value, int64_t number, LaunchConditions *needed) {
   if (number == 1) return true;
   if (const auto known = getConstantIntValue(value)) return *known % number == 0;
+  auto is = [&](Value operand) { return isMultipleOf(kernel, operand, number, needed); };
+  auto needs = [&](Value dim, int64_t divisor) {
+    auto argument = dyn_cast<BlockArgument>(dim);
+    if (!needed || !argument || argument.getOwner() != &kernel.getBody().front()) return false;
+    ParamAttr param = kernel.getParam(argument);
+    if (param.getKind() != ParamKind::Dim) return false;
+    needed->addText(llvm::formatv("{0} % {1} == 0", param.getName().getValue(), divisor));
+    return true;
+  };
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    return loop && value == loop.getInductionVar() && isMultipleOf(loop.getLowerBound(), number) &&
-           isMultipleOf(loop.getStep(), number);
+    if (!loop) return needs(value, number);
+    return value == loop.getInductionVar() && is(loop.getLowerBound()) && is(loop.getStep());
   }
   Operation *op = value.getDefiningOp();
-  auto is = [&](Value operand) { return isMultipleOf(operand, number); };
-  if (isa<arith::MulIOp>(op)) return llvm::any_of(op->getOperands(), is);
+  if (isa<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>(op)) { // a dim is not negative
+    const auto divisor = getConstantIntValue(op->getOperand(1));
+    int64_t product = 0;
+    return divisor && *divisor > 0 && !llvm::MulOverflow(*divisor, number, product) &&
+           needs(op->getOperand(0), product);
+  }
+  if (isa<arith::MulIOp>(op)) {
+    auto isAlways = [&](Value operand) { return isMultipleOf(kernel, operand, number, nullptr); };
+    if (llvm::any_of(op->getOperands(), isAlways)) return true;
+    return needed && llvm::any_of(op->getOperands(), [&](Value operand) {
+             LaunchConditions tried = *needed;
+             if (!isMultipleOf(kernel, operand, number, &tried)) return false;
+             *needed = tried;
+             return true;
+           });
+  }
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return is(select.getTrueValue()) && is(select.getFalseValue());
   return isa<arith::AddIOp, arith::SubIOp, arith::MaxSIOp, arith::MinSIOp, arith::IndexCastOp,
@@ -74,7 +99,7 @@ bool isMultipleOf(Value value, int64_t number) {
 } // namespace
 
 std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, Value column,
-                       BufferType buffer) {
+                       BufferType buffer, LaunchConditions *columns) {
   ParamAttr param = kernel.getParam(view);
   const std::string name = param.getName().str();
   if (isPacked(cast<ViewType>(view.getType()).getElementType()))
@@ -96,13 +121,15 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, V
     return llvm::formatv("{0} has {1} rows, not a multiple of {2} up to {3}", buffer, rows, kRows,
                          kMostInBox);
   // A copy that begins elsewhere is an illegal instruction to the device (H200, driver 580.159).
-  if (!isMultipleOf(column, std::max<int64_t>(1, kBytes / bytes)))
+  LaunchConditions needed = columns ? *columns : LaunchConditions();
+  if (!isMultipleOf(kernel, column, std::max<int64_t>(1, kBytes / bytes), columns ? &needed : nullptr))
     return llvm::formatv("its tiles of {0} may begin at columns that are no multiples of {1} bytes", name,
                          kBytes);
   LaunchConditions conditions;
   addConditions(param, bytes, conditions);
   if (!conditions.isPossible())
     return "extents or strides of " + name + " are no multiples of 16 bytes, or too small or large for boxes";
+  if (columns) *columns = needed;
   return "";
 }
 

@@ -86,7 +86,8 @@ std::string Pipelining::whyNotBoxes() {
   // The words that count arrivals are prepared before the loop, and may be prepared once.
   if (loop_->getParentOfType<scf::ForOp>()) return "it is inside another loop";
   for (StepCopy &copy : copies_) {
-    std::string why = whyNoBoxes(kernel_, copy.view, copy.extents, copy.starts.back(), copy.buffer);
+    std::string why =
+        whyNoBoxes(kernel_, copy.view, copy.extents, copy.starts.back(), copy.buffer, &columns_);
     if (!why.empty()) return why;
     if (copy.alloc && !canSwizzle(copy.alloc))
       return "a buffer that it copies to is read by other operations than products of matrix instructions";

@@ -1,6 +1,7 @@
 // A loop whose copies into shared memory run some steps ahead of it (tile-pipeline-loops has the forms).
 #pragma once
 #include "compiler/tile/Transforms/BlockRoles.h"
+#include "compiler/tile/Transforms/LaunchConditions.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <string>
@@ -56,6 +57,8 @@ public:
   std::string whyNotPersistent();
   /// Registers of a lane that the sums of the loop's products take. whyNotRoles() has no objection.
   int64_t sumsOfLane();
+  /// Under which boxes begin at columns that they can begin at. whyNotBoxes() has no objection.
+  const LaunchConditions &columnConditions() const { return columns_; }
   /// The tensors that are copied.
   llvm::SmallVector<mlir::Value> views() {
     return llvm::map_to_vector(copies_, [](const StepCopy &copy) { return copy.view; });
@@ -108,6 +111,7 @@ private:
   llvm::SetVector<mlir::Operation *> indices_; // that compute where the copies start
   llvm::SmallVector<mlir::Value> rings_;       // by copy
   bool usesBoxes_ = false;
+  LaunchConditions columns_;
   mlir::Value arrivals_, free_; // of boxes, and of warps that have read a buffer: a word for each stage
   schedule::BlockAttr roles_;
 };

@@ -111,6 +111,8 @@ struct PipelineLoops : impl::TilePipelineLoopsBase<PipelineLoops> {
       }
       const SmallVector<StoreOp> stores = findBoxStores(*other);
       if (failed(pipeline(*other, Kind::Boxes))) return signalPassFailure();
+      if (views_.empty() && !whyNoBoxes_.empty())
+        addFallbacks(kernel, {backend + ": no boxes of tensors are copied: " + whyNoBoxes_});
       if (!views_.empty()) addVariants(kernel, {std::move(clustered), ofCluster}, {std::move(other), stores});
     }
   }
@@ -121,6 +123,8 @@ private:
     kind_ = kind;
     lines_.clear();
     views_.clear();
+    columns_ = {};
+    whyNoBoxes_.clear();
     demandedRoles_ = dyn_cast_or_null<schedule::BlockAttr>(kernel->removeAttr(schedule::kBlock));
     roles_ = {};
     whyNoRoles_.clear();
@@ -172,6 +176,7 @@ private:
       SmallVector<Value> views = llvm::to_vector(views_.getArrayRef());
       llvm::append_range(views, stored);
       variant.when = boxConditions(general, views);
+      llvm::append_range(variant.when, columns_.list());
       kernel.setSymName(variant.entry);
       general->getBlock()->getOperations().insert(std::next(general->getIterator()), kernel);
       return kernel;
@@ -292,6 +297,7 @@ private:
                     "\"async\", or no decision, copies pieces of rows by every thread");
     if (wanted < 2) return 1;
     if (!why.empty()) return report("has no effect: " + why), 1;
+    if (kind_ == Kind::Boxes && !copy && whyNoBoxes_.empty()) whyNoBoxes_ = whyNoBoxes;
     const bool usesBoxes = kind_ == Kind::Boxes && whyNoBoxes.empty() && (!copy || demandsBoxes);
     pipelining.useBoxes(usesBoxes);
     auto bytesOf = [&, beside = bytesBeside(kernel, pipelining)](int64_t depth) {
@@ -317,6 +323,7 @@ private:
     if (depth < 2) return 1;
     if (usesBoxes) {
       views_.insert_range(pipelining.views());
+      columns_ = pipelining.columnConditions();
       if (failed(chooseRoles(kernel, pipelining))) return failure();
     }
     pipelining.apply(depth);
@@ -327,6 +334,8 @@ private:
   Kind kind_ = Kind::Async;
   std::set<std::string> lines_;
   llvm::SmallSetVector<Value, 4> views_;
+  LaunchConditions columns_; // of the boxes that are copied
+  std::string whyNoBoxes_;   // a loop that copies without them
   schedule::BlockAttr demandedRoles_, roles_;
   std::string whyNoRoles_;
 };

@@ -67,12 +67,41 @@ tile.kernel @async(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %k: in
 
 // -----
 
-// Boxes begin at multiples of 16 bytes of a row: a column that the program reads may be any, and a step of 4 elements is 8 bytes.
+// Boxes begin at multiples of 16 bytes of a row: a column that the caller passes may be any, and a step of 4 elements is 8 bytes.
 // CHECK-LABEL: tile.kernel @anywhere(
+// CHECK-SAME: fallbacks = ["gpu: no boxes of tensors are copied: its tiles of x may begin at columns that are no multiples of 16 bytes"]
 // CHECK-NOT: tile.variants
 // CHECK-NOT: tile.copy_box
 #c = #tile.layout<reg = [[0,1], [8,0]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [0,8], [0,16]], repeat = [1, 1]>
-tile.kernel @anywhere(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %k: index, %at: index) grid [] attributes {params = [
+tile.kernel @anywhere(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %given: i64, %k: index) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["32", "k"], access = read>,
+    #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["16", "32"], access = read>,
+    #tile.param<name = "at", kind = scalar, dtype = i64>, #tile.param<name = "k", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %z = arith.constant dense<0.0> : tensor<32x32xf32>
+  %r = tile.convert %z : tensor<32x32xf32> -> tensor<32x32xf32, #c>
+  %b = tile.load %y[%c0, %c0] extents [16, 32] {tile.materialize} : !tile.view<16x32xbf16> -> tensor<16x32xbf16>
+  %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<32x32xf32, #c>) {
+    %at = arith.index_cast %given : i64 to index
+    %column = arith.addi %i, %at : index
+    %a = tile.load %x[%c0, %column] extents [32, 16] {tile.materialize} : !tile.view<32x?xbf16> -> tensor<32x16xbf16>
+    %p = tile.mma %a, %b, %acc {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>}
+        : tensor<32x16xbf16>, tensor<16x32xbf16>, tensor<32x32xf32, #c>
+    scf.yield %p : tensor<32x32xf32, #c>
+  }
+  tile.return
+}
+
+// -----
+
+// A column that a dim decides is a condition of the launch: a half of it begins at a multiple of 16 bytes if all of it has 32.
+// CHECK-LABEL: tile.kernel @half(
+// CHECK: when = [{{.*}}"at % 16 == 0"]
+// CHECK-LABEL: tile.kernel @half.tma(
+// CHECK: tile.copy_box
+#c = #tile.layout<reg = [[0,1], [8,0]], lane = [[0,2], [0,4], [1,0], [2,0], [4,0]], warp = [[16,0], [0,8], [0,16]], repeat = [1, 1]>
+tile.kernel @half(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %k: index, %at: index) grid [] attributes {params = [
     #tile.param<name = "x", kind = tensor, dtype = bf16, dims = ["32", "k"], access = read>,
     #tile.param<name = "y", kind = tensor, dtype = bf16, dims = ["16", "32"], access = read>,
     #tile.param<name = "k", kind = dim>, #tile.param<name = "at", kind = dim>]} {
@@ -82,7 +111,9 @@ tile.kernel @anywhere(%x: !tile.view<32x?xbf16>, %y: !tile.view<16x32xbf16>, %k:
   %r = tile.convert %z : tensor<32x32xf32> -> tensor<32x32xf32, #c>
   %b = tile.load %y[%c0, %c0] extents [16, 32] {tile.materialize} : !tile.view<16x32xbf16> -> tensor<16x32xbf16>
   %s = scf.for %i = %c0 to %k step %c16 iter_args(%acc = %r) -> (tensor<32x32xf32, #c>) {
-    %column = arith.addi %i, %at : index
+    %two = arith.constant 2 : index
+    %half = arith.divui %at, %two : index
+    %column = arith.addi %i, %half : index
     %a = tile.load %x[%c0, %column] extents [32, 16] {tile.materialize} : !tile.view<32x?xbf16> -> tensor<32x16xbf16>
     %p = tile.mma %a, %b, %acc {fragment = #tile.fragment<16x8x16, "mma.m16n8k16", warps = [2, 4]>}
         : tensor<32x16xbf16>, tensor<16x32xbf16>, tensor<32x32xf32, #c>
