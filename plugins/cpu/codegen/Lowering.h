@@ -150,6 +150,7 @@ private:
   bool lowerCount(tile::ReduceOp);
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
+  void scanInVectors(tile::ScanOp, int64_t lanes);
   /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
   Value foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);
