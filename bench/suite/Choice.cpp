@@ -121,7 +121,7 @@ std::vector<std::byte> positiveValues(DType t, size_t count, const std::string &
 struct Result {
   std::string name, chosen = {}, best = {};
   double seconds = 0, bestSeconds = 0; // of what is chosen, and of the fastest
-  Chosen predicted;
+  Chosen predicted = {};
   bool ok = true;
   double ratio() const { return seconds / bestSeconds; }
   static bool isNear(double predicted, double seconds) {
