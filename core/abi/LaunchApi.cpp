@@ -55,6 +55,13 @@ tsr_status_t checkExtents(const KernelObject &kernel, const uint64_t *values) {
   return TSR_SUCCESS;
 }
 
+/// Adds where a launch failed to the reason. A code that the reason begins with stays in front, where callers
+/// look for it.
+std::string locate(const std::string &where, std::string why) {
+  const size_t end = why.starts_with('[') ? why.find("] ") : why.npos;
+  return why.insert(end == why.npos ? 0 : end + 2, where + ": ");
+}
+
 /// A checked call of a function.
 struct Call {
   const KernelObject &kernel;
@@ -106,7 +113,7 @@ tsr_status_t queueCall(const Call &call, StreamObject &stream) {
       why = "out of host memory";
     }
     if (status != TSR_SUCCESS)
-      return fail(status, kernel.describe() + ": " + function.describeStep(i) + ": " + why);
+      return fail(status, locate(kernel.describe() + ": " + function.describeStep(i), why));
   }
   return TSR_SUCCESS;
 }
@@ -135,7 +142,7 @@ tsr_status_t callFunction(const KernelObject &kernel, StreamObject &stream, cons
 tsr_status_t launchReporting(const KernelObject &kernel, StreamObject &stream, uint64_t *values,
                              const LaunchGrid &grid) {
   auto refuse = [&](tsr_status_t status, const std::string &reason) {
-    return fail(status, kernel.describe() + ": " + reason);
+    return fail(status, locate(kernel.describe(), reason));
   };
   CapturableStream &queue = *stream.device;
   if (queue.isCapturing())

@@ -112,6 +112,39 @@ def race(x: ts.Tensor["n", ts.f32], y: ts.Tensor["m", ts.f32]):
                 self.assertIn("[E_EMU_RACE]", result.errors)
         self.refused(self.call(*words, "--backend", "cpu", "--check"), "E_OPTION_VALUE", "--check is for emulated backends")
 
+    def test_a_race_is_the_programs_own_fault_wherever_its_kernel_is_launched(self):
+        self.source("""import tessera as ts
+
+@ts.kernel
+def race(x: ts.Tensor["n", ts.f32], y: ts.Tensor[1, ts.f32]):
+    i = ts.tile.linear_id()
+    if i < n:
+        y[0] = x[i]
+
+@ts.kernel
+def telling(x: ts.Tensor["n", ts.f32], y: ts.Tensor[1, ts.f32]):
+    i = ts.tile.linear_id()
+    ts.tile.assert_(i >= 0, "a lane has a number")
+    if i < n:
+        y[0] = x[i]
+
+@ts.jit
+def f(x: ts.Tensor["n", ts.f32]):
+    y = ts.zeros((1,))
+    race(x, y)
+    return y
+""")
+        self.environment["TESSERA_DEBUG"] = "on"  # or assert_ does nothing
+        y = ["--out", f"y={self.folder / 'y.npy'}"]
+        step = "function f: step 1 (kernel f.race): "
+        for name, where, words in (("race", "", y), ("telling", "kernel telling: ", y),
+                                   ("f", step, ["--out", f"result={self.folder / 'y.npy'}"])):
+            with self.subTest(kernel=name):
+                result = self.call("run", self.file, "--kernel", name, "--in", f"x={self.x}", *words, "--backend",
+                                   "ptx:emulated:sm_90a", "--check")
+                self.assertEqual(result.status, 1, result.errors)
+                self.assertIn(f"[E_EMU_RACE] {where}{self.file}:", result.errors)
+
     def test_reads_fortran_order_and_big_endian(self):
         self.source(SUM)
         a, b = np.arange(6, dtype="f4").reshape(2, 3), np.ones((2, 3), ">f4")
