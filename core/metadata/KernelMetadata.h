@@ -29,13 +29,12 @@
 //     cluster: [1, 1, 1]          # programs of a cluster; absent without clusters
 //     lanes_per_program: 1
 //     may_wait: false             # no loop runs until another thread writes to memory; true if absent
-//     forced_body: "product.row, which computes one row"   # of a product, that Schedule IR names; absent
-//     without it shares_operands: true       # a call packs what consecutive programs read: few long ranges
-//     of programs
-//                                 # are faster than many short ones; false if absent
-//     persistent: true            # at most as many blocks as a device runs at once, each of several
-//     programs;
-//                                 # absent: a block for each program
+//     forced_body: "product.row, which computes one row"
+//                                 # of a product, that Schedule IR names; absent without it
+//     shares_operands: true       # a call packs what consecutive programs read: few long ranges
+//                                 # of programs are faster than many short ones; false if absent
+//     persistent: true            # at most as many blocks as a device runs at once, each of
+//                                 # several programs; absent: a block for each program
 //     tensor_maps:                # parameters after all others: boxes of tensors that are copied into shared
 //                                 # memory, swizzled in rows of so many bytes; absent if there are none
 //       - {param: A, box: [128, 64], swizzle: 128}
