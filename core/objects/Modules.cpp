@@ -1,5 +1,6 @@
 #include "core/objects/Modules.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/config/Config.h"
 #include "core/config/Names.h"
 #include "core/launch/HostMachine.h"
 #include "core/log/LastError.h"
@@ -7,6 +8,7 @@
 #include "core/metadata/DescribeKernel.h"
 #include "core/objects/LibraryCalls.h"
 #include "core/plugin/Mappers.h"
+#include "core/plugin/Profiles.h"
 #include "core/support/HostCpu.h"
 #include "numerics/FloatEnvironment.h"
 #include <algorithm>
@@ -320,15 +322,21 @@ void noteFallbacks(tsr_module_t handle, Log log) {
 
 void noteNumerics(tsr_module_t handle, const std::string &name, Log log) {
   ModuleObject *module = lookup<ModuleObject>(handle);
-  const std::string asked = environment("TESSERA_NUMERICS");
-  if (!module || asked.empty()) return;
+  const Setting asked = setting("TESSERA_NUMERICS");
+  if (!module || asked.value.empty()) return;
   std::set<std::string_view> others;
   for (auto &kernel : module->kernels)
-    if (kernel->metadata.numerics != asked) others.insert(kernel->metadata.numerics);
+    if (kernel->metadata.numerics != asked.value) others.insert(kernel->metadata.numerics);
+  if (others.empty()) return;
+  Expected<Profile> known = chooseProfile("");
+  const std::string advice =
+      known ? "compile it again with --numerics " + asked.value
+            : known.error().message + (known.error().hint.empty() ? "" : "; ") + known.error().hint;
+  const bool isVariable = asked.from == "TESSERA_NUMERICS"; // not the configuration file's
   for (std::string_view other : others) {
-    const std::string text = name + ": TESSERA_NUMERICS=" + asked +
+    const std::string text = name + ": " + asked.from + (isVariable ? "=" : ": ") + asked.value +
                              " has no effect on code that was compiled with --numerics " +
-                             std::string(other) + "; compile it again with --numerics " + asked;
+                             std::string(other) + "; " + advice;
     logOnce(TSR_LOG_WARNING, "W_NUMERICS", text);
     if (log.call) log.call(log.user, TSR_LOG_WARNING, "W_NUMERICS", text.c_str());
   }

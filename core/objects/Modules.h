@@ -46,8 +46,8 @@ tsr_status_t readDefinition(std::string_view source, const CompileOptions &optio
 /// Logs one note per fallback of the module's kernels.
 void noteFallbacks(tsr_module_t module, Log log);
 
-/// Warns of kernels that were compiled with another profile than TESSERA_NUMERICS names. `name` is what
-/// messages call the module.
+/// Warns of kernels that were compiled with another profile than TESSERA_NUMERICS or the configuration
+/// file names. `name` is what messages call the module.
 void noteNumerics(tsr_module_t module, const std::string &name, Log log);
 
 } // namespace tessera

@@ -108,6 +108,14 @@ def f(x: ts.Tensor["M", "N", ts.f32]):
             text = f"warning: the image: TESSERA_NUMERICS={asked} has no effect on code that was compiled with --numerics fast; " \
                    f"compile it again with --numerics {asked}"
             self.assertEqual(ran.errors.count(text), asked not in ("fast", ""), ran.errors)
+        config = self.folder / "tessera.yaml"
+        for asked in ("deterministic", "fast"):
+            config.write_text(f"numerics: {asked}\n")
+            ran = self.call("run", bundle, "--in", f"x={x}", f"y={y}", "--scalar", "alpha=2", env=self.environment | {"TESSERA_CONFIG": str(config)})
+            self.assertEqual(ran.status, 0, ran.errors)
+            text = f"warning: the image: numerics in {config}: {asked} has no effect on code that was compiled with --numerics fast; " \
+                   f"compile it again with --numerics {asked}"
+            self.assertEqual(ran.errors.count(text), asked != "fast", ran.errors)
         self.environment["TESSERA_NUMERICS"] = "strict"
         self.assertNotIn("TESSERA_NUMERICS", self.run_saxpy("--numerics", "fast").errors)
 

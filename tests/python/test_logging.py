@@ -3,6 +3,7 @@ import logging
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import unittest
 
@@ -25,6 +26,22 @@ class Logging(unittest.TestCase):
         """, TESSERA_NO_SUCH="1")
         self.assertIn("WARNING tessera W_ENVIRONMENT [W_ENVIRONMENT] unknown environment variable TESSERA_NO_SUCH", errors)
         self.assertIn("INFO tessera N_BACKEND", errors)
+
+    def test_advice_names_only_profiles_that_exist(self):
+        @ts.kernel
+        def twice(x: ts.Tensor["n", ts.f32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] * 2.0
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/twice.tsrb"
+            twice.save(path)
+            for asked, advice in (("fast", "; compile it again with --numerics fast"),
+                                  ("Fast", "; TESSERA_NUMERICS 'Fast': there is no such profile; available: fast, standard, ")):
+                errors = self.run_program(f"import tessera as ts; ts.load({path!r})", TESSERA_NUMERICS=asked)
+                self.assertIn(f"TESSERA_NUMERICS={asked} has no effect on code that was compiled with --numerics standard{advice}", errors)
+                self.assertEqual("did you mean fast?" in errors, asked == "Fast")
+                self.assertEqual("compile it again" in errors, asked == "fast")
 
     def test_without_logging(self):
         program = "import sys, tessera as ts\nts.empty(3)\nprint('logging' in sys.modules)"

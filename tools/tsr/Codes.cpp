@@ -191,11 +191,12 @@ constexpr CodeText toolCodes[] = {
      "names\n"
      "does not apply to the operands, so that product.panels runs. It is reported once for each "
      "kernel."},
-    {"W_NUMERICS", "TESSERA_NUMERICS names another profile than the code has",
-     "The variable chooses the profile of compilations that name none. A bundle, an image or a text of IR "
-     "has\n"
-     "the profile that it was compiled with, which the message names. Compile it again, or unset the "
-     "variable."},
+    {"W_NUMERICS", "a setting names another profile than the code has",
+     "TESSERA_NUMERICS, or numerics in the configuration file, chooses the profile of compilations that name "
+     "none.\n"
+     "A bundle, an image or a text of IR has the profile that it was compiled with, which the message names. "
+     "Compile\n"
+     "it again, or remove the setting."},
     {"W_CPU_STATE", "code for a better processor is not used",
      "The processor has registers that the system does not let this process use: Linux saves tile registers "
      "of\n"
