@@ -1,9 +1,9 @@
 // One block of a launch, or one cluster of blocks: its lanes, its shared memory, and the operations in which
 // lanes meet. The lanes of a cluster's blocks follow each other, and each block has a part of the memory.
 //
-// Each lane is a fibre. A lane that reaches an operation of several lanes (a barrier, a shuffle) stops; the
-// last one to reach it completes the operation for all. So lanes may take different ways in between, as on
-// the hardware.
+// Lanes run on fibres. A lane that reaches an operation of several lanes (a barrier, a shuffle) stops and
+// keeps its fibre; the last one to reach it completes the operation for all. So lanes may take different ways
+// in between, as on the hardware.
 #pragma once
 #include "emulator/BlockReads.h"
 #include "emulator/Boxes.h"

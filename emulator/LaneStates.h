@@ -43,8 +43,8 @@ public:
     const int lane = lastReady(static_cast<size_t>(std::max(before, 0)));
     return lane >= 0 ? lane : lastReady(states_.size());
   }
-  /// Have the lanes first to last - 1, those that `mask` has the bit of if they are at most 32, met in an
-  /// operation of their warp?
+  /// Have the lanes from `first` to `last` - 1, those of one warp, met in an operation? Bit i of `mask` says
+  /// whether lane `first` + i takes part. In a warp of more than 32 lanes all do, whatever `mask` is.
   bool haveMet(int first, int last, uint32_t mask) const {
     if (last - first > 32) mask = ~uint32_t{0};
     for (int lane = first; lane < last; lane += 32) {
