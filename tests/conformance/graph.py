@@ -333,6 +333,11 @@ def attentions():
                 yield function(f"graph/attention/{label}/{'causal' if causal else 'full'}/{dtype}", params,
                                f"return ts.op.flash_attention(q, k, v, causal={causal})",
                                lambda q, k, v, c=causal: g.attention(q, k, v, c), sizes)
+    # Heads for which wgmma's tiles do not fit shared memory.
+    for dtype in ("f16", "bf16"):
+        head = {"q": (("B", "S", 320), dtype), "k": (("B", "T", 320), dtype), "v": (("B", "T", 320), dtype)}
+        yield function(f"graph/attention/wide/{dtype}", head, "return ts.op.flash_attention(q, k, v)", lambda q, k, v: g.attention(q, k, v, False),
+                       [{"B": 2, "S": s, "T": t} for s, t in ((1, 1), (33, 65), (67, 130), (5, 0))])
     # Few queries, rows longer than a tile of keys, and one element past a vector.
     few = [{"B": 2, "S": s, "T": t} for s, t in ((1, 65), (2, 1), (3, 67), (4, 130), (5, 64), (6, 3), (7, 129), (8, 66), (9, 70), (12, 65), (12, 1), (13, 66), (4, 0))]
     for d in (128, 129):

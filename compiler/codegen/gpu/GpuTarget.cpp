@@ -32,6 +32,9 @@ constexpr int64_t kStreamedRow = 2048;
 /// Rows of the smallest matrix instructions that have their factors in registers.
 constexpr int64_t kFewRows = 16;
 
+/// Columns of a head whose sums of 64 rows four warps hold: 128 registers of each lane.
+constexpr int64_t kWidestHead = 256;
+
 /// In names of targets: ptx:emulated:sm_80+check
 constexpr llvm::StringLiteral kEmulated = ":emulated:", kCheckOption = "+check";
 
@@ -118,6 +121,10 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     return {codegen::coverExtent(request.rows, kFewRows, 64), 64,
             request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:
+    // Four warps together multiply at least 64 rows. Sums of wider heads are in shared memory, which leaves
+    // no room for the factors; 32 rows are multiplied by single warps.
+    if (isCopiedAhead && architecture_.registers && request.columns.value_or(0) > kWidestHead)
+      return {32, 64};
     // Two groups of warps take turns where warps have roles (docs/measurements/gpu.md).
     if (isCopiedAhead && architecture_.registers) return {codegen::coverExtent(request.rows, 64, 128), 128};
     if (isCopiedAhead) return {64, 64};

@@ -25,7 +25,8 @@ FailureOr<KernelLowering::SharedFactors> KernelLowering::sharedFactors(tile::Mma
   if ((!isHeld && !isShared(a)) || !isShared(b)) {
     op.emitOpError() << "of " << name(dtype) << " by " << f.name << " has operands that do not fit in the "
                      << target_.maxShared << " bytes of shared memory of " << backend_ << ":" << target_.name
-                     << " with the other tiles of the program (TSR_UNIMPLEMENTED)";
+                     << " with the other tiles of the program; take smaller tiles, for instance of 32 rows, "
+                        "which another instruction multiplies (TSR_UNIMPLEMENTED)";
     return failure();
   }
   if (!productRow(f, dtype)) {

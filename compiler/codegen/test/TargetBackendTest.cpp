@@ -103,6 +103,18 @@ TEST(FindTarget, GivesEveryThreadTheSameObject) {
   EXPECT_EQ(std::set(found[0].begin(), found[0].end()).size(), names.size());
 }
 
+/// Tiles of wgmma's 64 rows leave no shared memory for the factors of wide heads.
+TEST(ProposeTile, WideHeadsHaveFewRows) {
+  TileRequest request{schedule::GroupKind::Attention, 3, std::nullopt, 256};
+  request.product = DType::F16;
+  const Target &target = **findTarget("ptx:sm_90a");
+  EXPECT_EQ(target.proposeTile(request)[0], 128);
+  for (int64_t columns : {257, 320, 512}) {
+    request.columns = columns;
+    EXPECT_EQ(target.proposeTile(request)[0], 32) << columns;
+  }
+}
+
 /// One row is not multiplied with 63 others. More rows than an instruction has share a tile.
 TEST(ProposeTile, FewRowsAreThoseOfAnInstruction) {
   for (const char *name : {"ptx:sm_80", "ptx:sm_90a", "ptx:sm_100a", "ptx:sm_120"})
