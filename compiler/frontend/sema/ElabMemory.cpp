@@ -460,7 +460,7 @@ void Elaborator::storeAccess(Access a, Value v, Range loc) {
   if (!v.converts(t)) {
     fail(Code::E_STORE_TYPE, loc,
          std::string("'") + target + "' holds " + name(t) + ", but " + describe(v) + " is stored",
-         std::string("convert it with ts.tile.cast(x, ts.") + name(t) + ")");
+         std::string("convert the value: ts.tile.cast(VALUE, ts.") + name(t) + ")");
     return;
   }
   v = convert(std::move(v), t, loc);

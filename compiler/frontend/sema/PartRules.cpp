@@ -199,7 +199,7 @@ Value withPart(Elaborator &ctx, Value x, const ast::Expr &e, Value v, Range loc)
   if (!v.converts(x.dtype))
     return ctx.fail(Code::E_STORE_TYPE, loc,
                     "the tile holds " + std::string(name(x.dtype)) + ", but " + describe(v) + " is assigned",
-                    std::string("convert it with ts.tile.cast(x, ts.") + name(x.dtype) + ")");
+                    std::string("convert the value: ts.tile.cast(VALUE, ts.") + name(x.dtype) + ")");
   v = ctx.convert(std::move(v), x.dtype, loc);
   if (!read.added.empty())
     return ctx.fail(Code::E_INDEX, e.loc, "None adds an axis where a tile is read, not where it is assigned");

@@ -190,7 +190,7 @@ Value withFill(Elaborator &ctx, Value x, const ast::Expr &fill, const char *func
   if (!value.converts(x.dtype))
     return ctx.fail(Code::E_TYPE, fill.loc,
                     what + " fills a tile of " + std::string(name(x.dtype)) + ", found " + describe(value),
-                    std::string("convert it with ts.tile.cast(value, ts.") + name(x.dtype) + ")");
+                    std::string("convert the value: ts.tile.cast(VALUE, ts.") + name(x.dtype) + ")");
   value = ctx.convert(std::move(value), x.dtype, fill.loc);
   if (value.isError()) return value;
   return ctx.fillMasked(std::move(x), std::move(value), fill.loc);

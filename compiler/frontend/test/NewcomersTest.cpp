@@ -179,7 +179,7 @@ const std::vector<Newcomer> &newcomers() {
       {"Caret", lanes("y[i] = x[i] ^ 2"), "a power is written x ** y"},
       {"MaxOfTwo", tiles("y[i:i+64] = ts.tile.max(x[i:i+64], 0.0)"), "ts.tile.maximum(a, b)"},
       {"TwoBrackets", lanes("A[i][0] = 1.0"), "into one pair of brackets"},
-      {"HalfStore", tiles("h[i:i+64] = x[i:i+64]"), "ts.tile.cast(x, ts.f16)"},
+      {"HalfStore", tiles("h[i:i+64] = x[i:i+64]"), "ts.tile.cast(VALUE, ts.f16)"},
       // PyTorch and JAX
       {"Cat", graph("return torch.cat([x, y], dim=1)"), "write ts.concat((a, b), axis=0)"},
       {"Dim", graph("return ts.softmax(x, dim=-1)"), "write axis="},

@@ -49,6 +49,10 @@ TEST(Types, DimsIdsAndLoopVariablesHave64Bits) {
   const char *ints = "Y: ts.Tensor[\"M\", ts.i32]";
   EXPECT_THAT(compile(kernelWith("Y[0] = M", ints)).text(), HasSubstr("E_STORE_TYPE"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(Y, 0, M)", ints)).text(), HasSubstr("E_"));
+  // The hint names the value, which has another name than the tensor.
+  const Outcome stored = compile(kernelWith("x[0] = M", "x: ts.Tensor[\"M\", ts.i32]"));
+  ASSERT_FALSE(stored.diags.empty());
+  EXPECT_EQ(stored.diags[0].hint, "convert the value: ts.tile.cast(VALUE, ts.i32)");
 }
 
 TEST(Types, HintsNameADTypeThatHoldsBoth) {
