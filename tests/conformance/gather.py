@@ -475,8 +475,23 @@ def k(X: ts.Tensor["K", 16, ts.f32], W: ts.Tensor[16, 8, ts.f32], I: ts.Tensor[1
     yield loop
 
 
+def computed():
+    """A gather and a scatter by indices of 64 bits whose parts are no longer needed after the index is known."""
+    p = program("gather/computed", """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["m", ts.f32]):
+    for t in ts.tile.parallel(0, 1):
+        r = t * 16 + ts.arange(16)
+        c = ts.arange(16)
+        Y[r[:, None] * 16 + c[None, :]] = X[r[:, None] * 4 + c[None, :]]
+""")
+    X = np.arange(300.0)
+    p.run({"n": 300, "m": 256}, {"X": ("f32", X)}, {"Y": want("f32", (np.arange(16)[:, None] * 4 + np.arange(16)).ravel())})
+    yield p
+
+
 def programs():
     yield from per_dtype()
+    yield from computed()
     yield from buffers()
     yield from forms()
     yield from uses()

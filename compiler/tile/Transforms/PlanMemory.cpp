@@ -96,6 +96,13 @@ private:
     return std::max<int64_t>(1, t.getNumElements()) * tessera::storageBytes(t.getElementType());
   }
 
+  /// A gather along a line computes its first and last index again from the operands of the index, though the
+  /// index has a place.
+  static bool isComputedAgain(Value index) {
+    Operation *op = index.getDefiningOp();
+    return op && op->hasTrait<OpTrait::Elementwise>() && tileType(index).getElementType().isInteger(64);
+  }
+
   /// Returns the last position at which `v` is read, also through values that are computed on the fly; inside
   /// a loop that `v` is defined outside of: the loop's end. The answer for every later value is already
   /// known.
@@ -110,7 +117,7 @@ private:
       last = std::max(last, at);
       if (user->getNumRegions()) continue;
       for (Value result : user->getResults())
-        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user)))
+        if (isTile(result) && (!inMemory(result) || isa<ReshapeOp>(user) || isComputedAgain(result)))
           last = std::max(last, lastRead_.lookup(result));
     }
     return last;
