@@ -294,8 +294,10 @@ private:
       t_.line(depth + 1, "if (high - low) >> ", shift, " == 0:");
       t_.line(depth + 2, "h[0, 0] = ts.tile.cast(N, ts.i32)");
       t_.line(depth + 1, "else:");
-      t_.line(depth + 2, "h[0:", kCounts, ", :] = ts.tile.zeros((", kCounts, ", 256), ts.i32)")
-          .line(depth + 2, all);
+      t_.line(depth + 2, "h[0:", kCounts, ", :] = ts.tile.zeros((", kCounts, ", 256), ts.i32)");
+      // The row of other digits is never read for its counts, but an increment reads what it adds to.
+      if (!isFirst) t_.line(depth + 2, "h[", kCounts, ", :] = ts.tile.zeros((256,), ts.i32)");
+      t_.line(depth + 2, all);
       t_.line(depth + 3, "s = key(x[r, i])").line(depth + 3, e);
       t_.line(depth + 3, "c = ", isFlipped ? "((e >> " : "(e >> ", shift,
               isFlipped ? ") & 255) ^ 128" : ") & 255");
