@@ -109,11 +109,16 @@ auto TileLowering::gathered(Value memory, ValueRange indices, ArrayRef<int64_t> 
 
 /// Is the index along an axis of stride 1 computed from positions, as a border or a rotation computes it?
 /// Then most vectors of it are of neighbours.
-static bool isFromPositions(Value index, int depth = 32) {
-  if (!tile::isTile(index)) return true;
-  Operation *op = index.getDefiningOp();
-  if (!op || depth == 0 || op->getNumRegions() || isa<tile::LoadOp, tile::GatherOp>(op)) return false;
-  return llvm::all_of(op->getOperands(), [&](Value v) { return isFromPositions(v, depth - 1); });
+static bool isFromPositions(Value index) {
+  llvm::SetVector<Value> tiles;
+  tiles.insert(index);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    Operation *op = tiles[i].getDefiningOp();
+    if (!op || op->getNumRegions() || isa<tile::LoadOp, tile::GatherOp>(op)) return false;
+    for (Value operand : op->getOperands())
+      if (tile::isTile(operand)) tiles.insert(operand);
+  }
+  return true;
 }
 
 /// Elements that turn out to be neighbours inside the tensor are one vector.

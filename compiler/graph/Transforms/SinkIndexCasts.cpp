@@ -15,7 +15,8 @@ using namespace mlir;
 
 namespace {
 
-/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64
+/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64. All casts of a
+/// value become one operation: a copy for each would double at every line of `c = maximum(c, k - c)`.
 struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -26,6 +27,7 @@ struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
     if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp, arith::RemSIOp,
                          arith::MinSIOp, arith::MaxSIOp, arith::SelectOp>(source))
       return rewriter.notifyMatchFailure(cast, "its operand is no arithmetic that index has too");
+    rewriter.setInsertionPointAfter(source);
     SmallVector<Value> operands;
     for (Value operand : source->getOperands()) {
       bool isI64 = operand.getType().isInteger(64); // the condition of a select is not
@@ -35,7 +37,9 @@ struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
     }
     Operation *sunk = rewriter.create(source->getLoc(), source->getName().getIdentifier(), operands,
                                       rewriter.getIndexType());
-    rewriter.replaceOp(cast, sunk->getResults());
+    for (Operation *user : llvm::make_early_inc_range(source->getUsers()))
+      if (auto other = dyn_cast<arith::IndexCastOp>(user); other && other.getType().isIndex())
+        rewriter.replaceOp(other, sunk->getResults());
     return success();
   }
 };

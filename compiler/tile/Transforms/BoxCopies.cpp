@@ -54,11 +54,12 @@ void addConditions(ParamAttr param, int64_t bytes, LaunchConditions &out) {
 
 /// Is the value a multiple of `number` in every program and step, as far as its operations show? Dims, and
 /// dims divided by a number, are if the conditions that this adds to `needed` hold (null: none may be
-/// needed).
-bool isMultipleOf(KernelOp kernel, Value value, int64_t number, LaunchConditions *needed) {
+/// needed). Looks at no more than `steps` values, since operands that are shared are looked at again.
+bool isMultipleOf(KernelOp kernel, Value value, int64_t number, LaunchConditions *needed, int64_t &steps) {
   if (number == 1) return true;
+  if (--steps < 0) return false;
   if (const auto known = getConstantIntValue(value)) return *known % number == 0;
-  auto is = [&](Value operand) { return isMultipleOf(kernel, operand, number, needed); };
+  auto is = [&](Value operand) { return isMultipleOf(kernel, operand, number, needed, steps); };
   auto needs = [&](Value dim, int64_t divisor) {
     auto argument = dyn_cast<BlockArgument>(dim);
     if (!needed || !argument || argument.getOwner() != &kernel.getBody().front()) return false;
@@ -80,11 +81,11 @@ bool isMultipleOf(KernelOp kernel, Value value, int64_t number, LaunchConditions
            needs(op->getOperand(0), product);
   }
   if (isa<arith::MulIOp>(op)) {
-    auto isAlways = [&](Value operand) { return isMultipleOf(kernel, operand, number, nullptr); };
+    auto isAlways = [&](Value operand) { return isMultipleOf(kernel, operand, number, nullptr, steps); };
     if (llvm::any_of(op->getOperands(), isAlways)) return true;
     return needed && llvm::any_of(op->getOperands(), [&](Value operand) {
              LaunchConditions tried = *needed;
-             if (!isMultipleOf(kernel, operand, number, &tried)) return false;
+             if (!isMultipleOf(kernel, operand, number, &tried, steps)) return false;
              *needed = tried;
              return true;
            });
@@ -122,7 +123,8 @@ std::string whyNoBoxes(KernelOp kernel, Value view, ArrayRef<int64_t> extents, V
                          kMostInBox);
   // A copy that begins elsewhere is an illegal instruction to the device (H200, driver 580.159).
   LaunchConditions needed = columns ? *columns : LaunchConditions();
-  if (!isMultipleOf(kernel, column, std::max<int64_t>(1, kBytes / bytes), columns ? &needed : nullptr))
+  int64_t steps = 1000;
+  if (!isMultipleOf(kernel, column, std::max<int64_t>(1, kBytes / bytes), columns ? &needed : nullptr, steps))
     return llvm::formatv("its tiles of {0} may begin at columns that are no multiples of {1} bytes", name,
                          kBytes);
   LaunchConditions conditions;
