@@ -38,3 +38,29 @@ def k(X: ts.Tensor["n", ts.{source}], {parameters}):
         x = inputs(source)
         p.run({"n": N}, {"X": (source, x)}, {f"Y{i}": want(t, cast(x, source, t)) for i, t in enumerate(targets)})
         yield p
+    yield from chains()
+
+
+def chains():
+    """Casts of casts round twice, which one conversion would not: of integers around the ties of the narrow format, and of floats."""
+    targets = ("f64", "f32", "f16", "bf16", "i64", "i32")
+    vias = {"i64": ("f64", "f32"), "i32": ("f32", "f16"), "i16": ("f32", "bf16"), "i8": ("f32", "bf16"), "bool": ("f32",),
+            "f64": ("f32", "bf16"), "f32": ("f16", "i32")}
+    for source, wides in vias.items():
+        for wide in wides:
+            outputs = ", ".join(f'Y{i}: ts.Tensor["n", ts.{t}]' for i, t in enumerate(targets))
+            body = "".join(f"        Y{i}[i:i+64] = ts.tile.cast(ts.tile.cast(X[i:i+64], ts.{wide}), ts.{t})\n" for i, t in enumerate(targets))
+            p = program(f"cast/chain/{source}-{wide}", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.{source}], {outputs}):
+    for i in ts.tile.parallel(0, n, 64):
+{body}""")
+            x = inputs(source)
+            if not DTYPES[source].is_float and source != "bool":
+                d = DTYPES[source]
+                bits = d.bits - d.signed
+                ties = [2**p + 2**(p - h) + e for p in (10, 13, 17, 23, 25, 30, 40, 53, 55, 60, 62) for h in (9, 11, 12, 24, 25) if p > h for e in (-1, 0, 1)]
+                ties = np.array([t for t in ties if t < 2**bits], dtype=x.dtype)[: N // 2]
+                x[N - len(ties):] = ties
+            middle = cast(x, source, wide)
+            p.run({"n": N}, {"X": (source, x)}, {f"Y{i}": want(t, cast(middle, wide, t)) for i, t in enumerate(targets)})
+            yield p

@@ -1,4 +1,6 @@
 """mma: dtypes, transposed operands, accumulators, shapes around the tiles, operands from shared memory."""
+import itertools
+
 import numpy as np
 
 from cases import program, want
@@ -83,6 +85,16 @@ def tiles():
                 a, b = random(dtype, (m, k), 1), random(dtype, (k, n), 2)
                 p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)}, {"C": product(dtype, a, b)})
             yield p
+
+
+def narrow():
+    """Several blocks of an instruction's rows beside few columns."""
+    for dtype, tile in itertools.product(("f16", "i8"), ((128, 8, 32), (128, 24, 32), (128, 40, 64), (256, 8, 32), (256, 16, 64))):
+        p = program(f"mma/narrow/{dtype}/{'x'.join(map(str, tile))}", source(dtype, tile=tile))
+        for m, k, n in ((tile[0], 64, tile[1]), (tile[0] + 1, 33, tile[1] + 1)):
+            a, b = random(dtype, (m, k), 1), random(dtype, (k, n), 2)
+            p.run({"M": m, "K": k, "N": n}, {"A": (dtype, a), "B": (dtype, b)}, {"C": product(dtype, a, b)})
+        yield p
 
 
 def extremes():
@@ -482,6 +494,7 @@ def programs():
     yield from interleaved()
     yield from multiples_of_16_bytes()
     yield from tiles()
+    yield from narrow()
     yield from extremes()
     yield from few()
     yield from large()

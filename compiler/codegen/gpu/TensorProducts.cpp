@@ -193,7 +193,11 @@ SmallVector<Value> KernelLowering::loadTensorSums(tile::MmaOp op, ValueRange bef
   for (auto it = pieces.begin(); it != pieces.end();) {
     const auto [start, from] = *it;
     int64_t count = 0;
-    for (auto next = it; next != pieces.end() && next->first == start + count && count < kMost; ++next)
+    // the next block of rows begins right after the last column
+    auto continues = [&](const auto &piece) {
+      return piece.first == start + count && piece.second[0] == from[0] && piece.second[1] == from[1] + count;
+    };
+    for (auto next = it; next != pieces.end() && continues(*next) && count < kMost; ++next)
       count += kPiece;
     count = int64_t(llvm::bit_floor(uint64_t(count)));
     std::advance(it, count / kPiece);

@@ -15,8 +15,8 @@ using namespace mlir;
 
 namespace {
 
-/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64. All casts of a
-/// value become one operation: a copy for each would double at every line of `c = maximum(c, k - c)`.
+/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64. All casts
+/// of a value become one operation: a copy for each would double at every line of `c = maximum(c, k - c)`.
 struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
   using OpRewritePattern::OpRewritePattern;
 

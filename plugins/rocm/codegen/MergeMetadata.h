@@ -1,6 +1,6 @@
 // Kernels that are compiled as several objects are one code object in the end, with one list of kernels.
 #pragma once
-#include "core/support/Expected.h"
+#include "compiler/codegen/emit/Linker.h"
 #include <string>
 #include <vector>
 
