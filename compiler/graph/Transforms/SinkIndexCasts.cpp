@@ -15,39 +15,47 @@ using namespace mlir;
 
 namespace {
 
-/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64. All casts
-/// of a value become one operation: a copy for each would double at every line of `c = maximum(c, k - c)`.
-struct SinkCast : OpRewritePattern<arith::IndexCastOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(arith::IndexCastOp cast, PatternRewriter &rewriter) const override {
-    if (!cast.getType().isIndex() || !cast.getIn().getType().isInteger(64))
-      return rewriter.notifyMatchFailure(cast, "does not make an index of an i64");
-    Operation *source = cast.getIn().getDefiningOp();
-    if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp, arith::RemSIOp,
-                         arith::MinSIOp, arith::MaxSIOp, arith::SelectOp>(source))
-      return rewriter.notifyMatchFailure(cast, "its operand is no arithmetic that index has too");
-    rewriter.setInsertionPointAfter(source);
-    SmallVector<Value> operands;
-    for (Value operand : source->getOperands()) {
-      bool isI64 = operand.getType().isInteger(64); // the condition of a select is not
-      operands.push_back(
-          isI64 ? rewriter.createOrFold<arith::IndexCastOp>(cast.getLoc(), rewriter.getIndexType(), operand)
-                : operand);
+/// index_cast(op(a, b)) -> op(index_cast(a), index_cast(b)), for scalar integer arithmetic on i64. Each value
+/// becomes one index, which all casts of it share: with a copy for each, every line of `c = maximum(c, k -
+/// c)` would double the work.
+class Indices {
+public:
+  /// The index that an i64 stands for, right after the i64.
+  Value of(Value i64) {
+    if (Value known = known_.lookup(i64)) return known;
+    OpBuilder b(i64.getContext());
+    b.setInsertionPointAfterValue(i64);
+    Value index;
+    Operation *source = i64.getDefiningOp();
+    if (isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp, arith::RemSIOp,
+                        arith::MinSIOp, arith::MaxSIOp, arith::SelectOp>(source)) {
+      SmallVector<Value> operands;
+      for (Value operand : source->getOperands()) // the condition of a select is no i64
+        operands.push_back(operand.getType().isInteger(64) ? of(operand) : operand);
+      index = b.create(source->getLoc(), source->getName().getIdentifier(), operands, b.getIndexType())
+                  ->getResult(0);
+    } else {
+      index = b.createOrFold<arith::IndexCastOp>(i64.getLoc(), b.getIndexType(), i64);
     }
-    Operation *sunk = rewriter.create(source->getLoc(), source->getName().getIdentifier(), operands,
-                                      rewriter.getIndexType());
-    for (Operation *user : llvm::make_early_inc_range(source->getUsers()))
-      if (auto other = dyn_cast<arith::IndexCastOp>(user); other && other.getType().isIndex())
-        rewriter.replaceOp(other, sunk->getResults());
-    return success();
+    return known_[i64] = index;
   }
+
+private:
+  llvm::DenseMap<Value, Value> known_;
 };
 
 struct GraphSinkIndexCasts : impl::GraphSinkIndexCastsBase<GraphSinkIndexCasts> {
   void runOnOperation() override {
+    SmallVector<arith::IndexCastOp> casts;
+    getOperation()->walk([&](arith::IndexCastOp cast) {
+      if (cast.getType().isIndex() && cast.getIn().getType().isInteger(64)) casts.push_back(cast);
+    });
+    Indices indices;
+    for (arith::IndexCastOp cast : casts)
+      cast.replaceAllUsesWith(indices.of(cast.getIn()));
+    for (arith::IndexCastOp cast : casts)
+      cast.erase();
     RewritePatternSet patterns(&getContext());
-    patterns.add<SinkCast>(&getContext());
     arith::IndexCastOp::getCanonicalizationPatterns(patterns, &getContext());
     tile::populateMaskKeepingFolds(patterns);
     GreedyRewriteConfig config;

@@ -120,7 +120,11 @@ int64_t widestElement(ValueRange roots, ArrayRef<Type> more) {
 
 bool isShortStride(int64_t step) { return step != 0 && std::abs(step) <= 4; }
 
-std::optional<Steps> stepsOf(Value index) {
+/// Operands that several operations share are looked at once.
+using KnownSteps = llvm::DenseMap<Value, std::optional<Steps>>;
+static std::optional<Steps> stepsOf(Value index, KnownSteps &known);
+
+static std::optional<Steps> computeSteps(Value index, KnownSteps &known) {
   const Steps none = {0, 0};
   if (!isTile(index)) return none;
   Operation *op = index.getDefiningOp();
@@ -131,16 +135,16 @@ std::optional<Steps> stepsOf(Value index) {
   if (isa<IotaOp>(op)) return Steps{1, 1};
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return cast<DenseElementsAttr>(constant.getValue()).isSplat() ? std::optional(none) : std::nullopt;
-  if (isa<BroadcastOp>(op)) return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0)) : none;
+  if (isa<BroadcastOp>(op)) return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0), known) : none;
   if (isa<ExpandDimsOp, ReshapeOp>(op))
-    return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0)) : std::nullopt;
+    return sameLast(op->getOperand(0)) ? stepsOf(op->getOperand(0), known) : std::nullopt;
   if (auto cast = dyn_cast<CastOp>(op)) {
     const bool isWider = cast.getFrom() == "i32" && cast.getTo() == "i64";
-    return isWider ? stepsOf(cast.getInput()) : std::nullopt;
+    return isWider ? stepsOf(cast.getInput(), known) : std::nullopt;
   }
   if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::MinSIOp, arith::MaxSIOp>(op))
     return std::nullopt;
-  std::optional<Steps> x = stepsOf(op->getOperand(0)), y = stepsOf(op->getOperand(1));
+  std::optional<Steps> x = stepsOf(op->getOperand(0), known), y = stepsOf(op->getOperand(1), known);
   if (!x || !y) return std::nullopt;
   constexpr int64_t kFar = int64_t{1} << 32; // sums and products of less are exact
   std::optional<Steps> result;
@@ -160,6 +164,18 @@ std::optional<Steps> stepsOf(Value index) {
   }
   if (!result || result->least < -kFar || result->most > kFar) return std::nullopt;
   return result;
+}
+
+static std::optional<Steps> stepsOf(Value index, KnownSteps &known) {
+  if (auto it = known.find(index); it != known.end()) return it->second;
+  std::optional<Steps> steps = computeSteps(index, known);
+  known[index] = steps;
+  return steps;
+}
+
+std::optional<Steps> stepsOf(Value index) {
+  KnownSteps known;
+  return stepsOf(index, known);
 }
 
 std::optional<StridedDim> stridedDim(GatherOp op) {
