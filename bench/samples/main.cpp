@@ -33,8 +33,7 @@ struct Row {
   const char *unit() const { return outcome.flops > 0 ? "GF/s" : "GB/s"; }
 };
 
-Row runSample(const Sample &sample, host::Device &device, const std::string &folder, double peak,
-              double stream) {
+Row runSample(const Sample &sample, host::Device &device, const std::string &folder) {
   Row row;
   row.name = sample.name;
   try {
@@ -46,7 +45,6 @@ Row runSample(const Sample &sample, host::Device &device, const std::string &fol
   }
   const Outcome &o = row.outcome;
   row.speed = (o.flops > 0 ? o.flops : o.bytes) / o.timing.median;
-  row.limit = o.flops > 0 ? peak : stream;
   return row;
 }
 
@@ -114,11 +112,15 @@ void printJson(const std::vector<Row> &rows, const tsr_device_info_t &device, do
 
 int run(const std::string &folder, bool json) {
   const int cores = usableCores();
-  const double peak = measureFmaPeak(cores), stream = measureStream(cores);
+  // Other work may disturb one of two measurements, between which the samples run.
+  double peak = measureFmaPeak(cores), stream = measureStream(cores);
   host::Device device("cpu");
   std::vector<Row> rows;
   for (const Sample &s : samples)
-    rows.push_back(runSample(s, device, folder, peak, stream));
+    rows.push_back(runSample(s, device, folder));
+  peak = std::max(peak, measureFmaPeak(cores)), stream = std::max(stream, measureStream(cores));
+  for (Row &row : rows)
+    row.limit = row.outcome.flops > 0 ? peak : stream;
   (json ? printJson : printTable)(rows, device.info(), peak, stream);
   return std::all_of(rows.begin(), rows.end(), [](const Row &r) { return r.ok(); }) ? 0 : 1;
 }
