@@ -310,8 +310,37 @@ def k(X: ts.Tensor["n", ts.{a}], Y: ts.Tensor["n", ts.{b}], Z: ts.Tensor["n", ts
         yield p
 
 
+def shared_operands():
+    """Each line uses the one before twice: looked at once per use, 40 lines would never end."""
+    lines = "\n".join(["            x = ts.tile.maximum(x, 1.0 - x)"] * 40)
+    p = program("elementwise/shared-operands/tile", f"""@ts.kernel
+def k(X: ts.Tensor["m", "n", ts.f32], Z: ts.Tensor["m", "n", ts.f32]):
+    for i in ts.tile.parallel(0, m, 8):
+        for j in ts.tile.parallel(0, n, 64):
+            x = X[i:i+8, j:j+64]
+{lines}
+            Z[i:i+8, j:j+64] = x
+""")
+    for m, n in ((9, 68), (1, 1), (8, 128)):
+        x = np.random.default_rng(m).integers(0, 17, (m, n)) / 16
+        p.run({"m": m, "n": n}, {"X": ("f32", x)}, {"Z": want("f32", np.maximum(x, 1 - x))})
+    yield p
+    lines = "\n".join(["        c = ts.maximum(c, i - c)"] * 40)
+    p = program("elementwise/shared-operands/index", f"""@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 16):
+        c = i
+{lines}
+        Z[i:i+16] = X[c:c+16] + 1.0
+""")
+    x = np.arange(50.0)
+    p.run({"n": 50}, {"X": ("f32", x)}, {"Z": want("f32", x + 1)})
+    yield p
+
+
 def programs():
     yield from functions()
+    yield from shared_operands()
     yield from arithmetic()
     yield from division()
     yield from by_constants()

@@ -101,8 +101,8 @@ private:
   int64_t vectorsFor(mlir::ValueRange roots) override;
   int64_t lanesOfOne() const override { return 0; }
   Value areVectorsWhole(tile::StoreOp, const Window &, int64_t length) override;
-  /// The same for the vectors that computing `v` loads: joined to `condition`; false: that is not known.
-  bool loadsWholeVectors(Value v, int64_t length, Value &condition);
+  /// The same for the vectors that computing `root` loads: joined to `condition`; false: that is not known.
+  bool loadsWholeVectors(Value root, int64_t length, Value &condition);
   Value isAligned(const Window &) override;
   unsigned alignmentOf(Type element, int64_t lanes, Value address) const override;
   /// The bytes that the address of a wide access has to be a multiple of, or its own bytes if these are

@@ -58,22 +58,27 @@ unsigned KernelLowering::alignmentOf(Type element, int64_t lanes, Value address)
   return std::max(one, std::min(unsigned(wideAlign(address)), one * unsigned(lanes)));
 }
 
-bool KernelLowering::loadsWholeVectors(Value v, int64_t length, Value &condition) {
-  if (!tile::isTile(v) || tile::inMemory(v) || tile::isInRegisters(v)) return true;
-  Operation *op = v.getDefiningOp();
-  if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    auto shape = tile::tileType(v).getShape();
-    if (shape.back() == 1) return true; // read element by element
-    const Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
-    if (!w.isContiguous() || isPacked(w.view.element) || w.view.element.isInteger(1)) return false;
-    condition = both(condition, isInVectors(w, w.inBounds ? Present() : presentPart(w), shape, length));
-    return true;
+bool KernelLowering::loadsWholeVectors(Value root, int64_t length, Value &condition) {
+  llvm::SetVector<Value> values; // each is looked at once, however many operations share it
+  values.insert(root);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value v = values[i];
+    if (!tile::isTile(v) || tile::inMemory(v) || tile::isInRegisters(v)) continue;
+    Operation *op = v.getDefiningOp();
+    if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      auto shape = tile::tileType(v).getShape();
+      if (shape.back() == 1) continue; // read element by element
+      const Window w = window(load.getView(), load.getStarts(), load.getExtents(), load.getInBounds());
+      if (!w.isContiguous() || isPacked(w.view.element) || w.view.element.isInteger(1)) return false;
+      condition = both(condition, isInVectors(w, w.inBounds ? Present() : presentPart(w), shape, length));
+      continue;
+    }
+    if (!tile::isElementwise(op) &&
+        !isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::IotaOp, arith::ConstantOp>(op))
+      return false;
+    values.insert(op->operand_begin(), op->operand_end());
   }
-  if (!tile::isElementwise(op) &&
-      !isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::IotaOp, arith::ConstantOp>(op))
-    return false;
-  return llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return loadsWholeVectors(operand, length, condition); });
+  return true;
 }
 
 /// Of a vector only the last tile is not inside: a third version of the code would not pay.

@@ -20,7 +20,7 @@ namespace {
 /// c)` would double the work.
 class Indices {
 public:
-  /// The index that an i64 stands for, right after the i64.
+  /// Returns the index with the value of `i64`; it is computed right after that.
   Value of(Value i64) {
     if (Value known = known_.lookup(i64)) return known;
     OpBuilder b(i64.getContext());

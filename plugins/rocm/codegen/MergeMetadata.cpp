@@ -11,7 +11,6 @@ using namespace llvm::ELF;
 using llvm::msgpack::DocNode;
 
 constexpr char kOwner[8] = "AMDGPU"; // with its padding; the length in the note is 7
-constexpr uint64_t kExcluded = SHF_EXCLUDE;
 
 struct Note {
   size_t header = 0;         // where the object has the section's header
@@ -69,7 +68,7 @@ MaybeError mergeMetadata(std::vector<std::string> &objects) {
 
   for (size_t i = 1; i < objects.size(); ++i) {
     auto section = at<Elf64_Shdr>(objects[i], headers[i]);
-    section.sh_flags = (section.sh_flags & ~uint64_t{SHF_ALLOC}) | kExcluded;
+    section.sh_flags = (section.sh_flags & ~uint64_t{SHF_ALLOC}) | uint64_t{SHF_EXCLUDE};
     patch(objects[i], headers[i], section);
   }
   std::string &first = objects.front();
