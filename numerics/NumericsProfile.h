@@ -19,7 +19,7 @@ struct NumericsPermissions {
   bool approximate = false;     // functions may exceed the documented ulps; reciprocals may replace divisions
   bool reducedMultiply = false; // f32 matmul operands may be rounded to tf32 if the hardware gains from it
   bool unorderedAtomics = false; // float atomics may be performed in any order
-  bool fixedReductions = false;  // reductions follow the tree of decision D12 whatever the tiling
+  bool fixedReductions = false;  // sums have one documented order, whatever the tiling and the target
   bool frozenTunables = false;   // a tunable that would alter a reduction keeps its first value
 
   /// Returns whether a product may come from a library, whose order of summation is unknown: it may if sums
@@ -49,8 +49,10 @@ std::vector<std::string> permissionNames(const NumericsPermissions &);
 [[nodiscard]] bool parsePermissions(const std::vector<std::string> &names, NumericsPermissions &out,
                                     std::string &unknown);
 
-/// Elements per leaf of the fixed reduction tree: a leaf accumulates in index order, leaves combine pairwise
-/// (D12).
-inline constexpr int64_t kReductionLeaf = 256;
+/// The fixed orders of `fixed_reductions` (docs/strict.md; numerics/ReductionTree.h computes them).
+/// Products, and sums along another axis than the last, have leaves of so many terms in index order. Sums
+/// along the last axis have blocks, in which element i belongs to lane i mod kReductionLanes. Leaves and
+/// blocks are joined pairwise.
+inline constexpr int64_t kReductionLeaf = 256, kReductionBlock = 1024, kReductionLanes = 64;
 
 } // namespace tessera

@@ -46,6 +46,7 @@ struct Capabilities {
   // axes of elementwise groups become one where strides allow it, adjacent axes are reduced as one, in parts
   bool collapsesAxes = false;
   int64_t partElements = 65536; // of such a part: some microseconds of work
+  bool fixesReductions = false; // implements the orders of profiles with fixed_reductions
   bool prefetches = false;      // `prefetch` becomes an instruction
   // Loops are pipelined: their copies into shared memory run ahead. So many steps are in shared memory by
   // default, as far as it has room.

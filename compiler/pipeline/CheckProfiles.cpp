@@ -79,7 +79,29 @@ bool isReport(Operation *op) {
   return param && param.getPolicy() && param.getPolicy().contains("reports");
 }
 
-LogicalResult checkKernel(Operation *kernel, StringRef backend) {
+/// What has no order of fixed_reductions, on any backend.
+bool hasNoFixedOrder(Operation *op) {
+  auto group = dyn_cast<tile::GroupReduceOp>(op);
+  return group && group.getKind() == tile::GroupReduceKind::Sum &&
+         isa<FloatType>(getElementTypeOrSelf(group.getResult().getType()));
+}
+
+/// Refuses what the backend does not compute in the order of fixed_reductions.
+LogicalResult checkReductions(Operation *kernel, StringRef backend, bool fixesReductions) {
+  Operation *found = nullptr;
+  kernel->walk([&](Operation *op) {
+    if (!found && (fixesReductions ? hasNoFixedOrder(op) : isReduction(op))) found = op;
+  });
+  if (fixesReductions && !found) return success();
+  InFlightDiagnostic error =
+      refuse(found ? found : kernel, kernel, "fixed_reductions",
+             (found ? describe(found) + " does" : "reductions do") + " not follow the fixed tree", backend);
+  if (fixesReductions)
+    setHint(error, "the width of a group depends on the backend: reduce a tile, by ts.tile.sum");
+  return error;
+}
+
+LogicalResult checkKernel(Operation *kernel, StringRef backend, bool fixesReductions) {
   const std::optional<NumericsPermissions> permits = permitsOf(kernel);
   if (!permits) {
     InFlightDiagnostic error = kernel->emitError() << "unknown numerics profile '" << profileOf(kernel)
@@ -87,16 +109,7 @@ LogicalResult checkKernel(Operation *kernel, StringRef backend) {
     setCode(error, "E_NUMERICS_UNKNOWN");
     return error;
   }
-  if (permits->fixedReductions) {
-    Operation *found = nullptr;
-    kernel->walk([&](Operation *op) {
-      if (!found && isReduction(op)) found = op;
-    });
-    return refuse(found ? found : kernel, kernel, "fixed_reductions",
-                  (found ? describe(found) + " does" : "reductions do") +
-                      std::string(" not follow the fixed tree"),
-                  backend);
-  }
+  if (permits->fixedReductions && failed(checkReductions(kernel, backend, fixesReductions))) return failure();
   if (permits->unorderedAtomics) return success();
   WalkResult walked = kernel->walk([&](Operation *op) {
     if (isReport(op)) return WalkResult::advance();
@@ -112,10 +125,11 @@ LogicalResult checkKernel(Operation *kernel, StringRef backend) {
 
 } // namespace
 
-LogicalResult checkProfiles(ModuleOp module, StringRef backend) {
+LogicalResult checkProfiles(ModuleOp module, StringRef backend, bool fixesReductions) {
   if (failed(checkProfileTable(module))) return failure();
   for (Operation &op : *module.getBody())
-    if (isa<graph::FuncOp, schedule::KernelOp, tile::KernelOp>(op) && failed(checkKernel(&op, backend)))
+    if (isa<graph::FuncOp, schedule::KernelOp, tile::KernelOp>(op) &&
+        failed(checkKernel(&op, backend, fixesReductions)))
       return failure();
   return success();
 }

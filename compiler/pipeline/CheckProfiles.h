@@ -9,7 +9,8 @@
 namespace tessera {
 
 /// Reports the first kernel or function of the module, at any level above Target IR, whose profile is unknown
-/// or asks for what code for `backend` does not do.
-mlir::LogicalResult checkProfiles(mlir::ModuleOp module, llvm::StringRef backend);
+/// or asks for what code for `backend` does not do. `fixesReductions`: it follows the orders of
+/// fixed_reductions.
+mlir::LogicalResult checkProfiles(mlir::ModuleOp module, llvm::StringRef backend, bool fixesReductions);
 
 } // namespace tessera

@@ -134,7 +134,8 @@ CompileStatus Compilation::begin(std::string_view source) {
                       : graph::importKernel(*context_, kernel_, options_.fileName, options_.numerics);
   if (!module_) return passFailure("the program has no Graph IR form");
   setProfile(*module_, options_.numerics, *options_.permits);
-  if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
+  if (failed(checkProfiles(*module_, backendName(), target_->capabilities().fixesReductions)))
+    return passFailure("the numerics profile is refused");
   guardArithmetic(*module_);
   reached_ = Level::Graph;
   setScheduleOptions();
@@ -292,7 +293,8 @@ CompileStatus Compilation::beginWithIr(std::string_view source) {
   }
   module_ = parseSourceString<ModuleOp>(source, context_.get(), options_.fileName);
   if (!module_ || failed(checkIrText(*module_))) return passFailure("the IR does not parse");
-  if (failed(checkProfiles(*module_, backendName()))) return passFailure("the numerics profile is refused");
+  if (failed(checkProfiles(*module_, backendName(), target_->capabilities().fixesReductions)))
+    return passFailure("the numerics profile is refused");
   // The schedule's passes keep every decision that they find, so Schedule IR enters the pipeline where Graph
   // IR does.
   if (module_->getOps<tile::KernelOp>().empty()) return CompileStatus::Ok;

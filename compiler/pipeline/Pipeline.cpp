@@ -117,6 +117,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   scheduled.addPass(createCSEPass());
   scheduled.addPass(createScheduleDecide(decideOptions(options)));
   pm.addPass(createScheduleExpand({target.warpSize}));
+  // What a profile with fixed reductions promises, while sums and products are still those of the program.
+  pm.addNestedPass<tile::KernelOp>(createTileFixReductions());
   pm.addPass(createTileSimplify());
   pm.addPass(createCSEPass());
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
@@ -130,6 +132,8 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   }
   // 3. Vectorize & Fragment Lowering: bounds become masks first, so that they fuse with what they guard.
   kernel.addPass(createTileLegalizeBounds());
+  // A choice has bounds of its own, so NaNs follow.
+  kernel.addPass(createTileCanonicalizeNans());
   // one thread computes one element: no lanes to fill
   if (!target.threads) kernel.addPass(createTileNarrowComparisons());
   kernel.addPass(createTileSimplifyIndices());

@@ -95,7 +95,7 @@ TEST_F(Callers, DoNotRunKernelsWhoseLaterProgramsAreLong) {
 }
 
 TEST_F(Callers, DoNotRunKernelsThatNeedMuchScratch) {
-  EXPECT_FALSE(everHere(image("thread", "resources: {scratch_bytes: 1048577}, launch: {may_wait: false}")));
+  EXPECT_FALSE(everHere(image("thread", "resources: {scratch_bytes: 4194305}, launch: {may_wait: false}")));
 }
 
 TEST_F(Callers, RunNothingIfTheEnvironmentDisablesIt) {

@@ -33,3 +33,31 @@ TEST(ReductionTree, StridesSelectColumns) {
   EXPECT_EQ(strictSum(x + 1, 3, 2), 60.0f);
   EXPECT_EQ(strictDot(x, x + 1, 3, 2, 2), 140.0f);
 }
+
+TEST(ReductionTree, LanesOfARowAreFoldedByHalves) {
+  // Lanes 0 and 32 are combined first, then 0 and 16: (1e8 - 1e8) + 1.
+  std::vector<float> x(kReductionLanes, 0.0f);
+  x[0] = 1e8f, x[16] = 1, x[32] = -1e8f;
+  EXPECT_EQ(strictRowSum(x.data(), x.size()), 1.0f);
+  // Element 64 belongs to lane 0, too, and is added before lanes are folded.
+  x.assign(kReductionLanes + 1, 0.0f);
+  x[0] = 1e8f, x[32] = -1e8f, x[64] = 1;
+  EXPECT_EQ(strictRowSum(x.data(), x.size()), 0.0f);
+}
+
+TEST(ReductionTree, BlocksOfARowAreJoinedPairwise) {
+  std::vector<double> x(3 * kReductionBlock, 0.0);
+  x[0] = 1e17, x[kReductionBlock] = -1e17, x[2 * kReductionBlock] = 1;
+  EXPECT_EQ(strictRowSum(x.data(), x.size()), 1.0);
+  EXPECT_EQ(strictRowSum(x.data(), 0), 0.0);
+}
+
+TEST(ReductionTree, ASumIsNeverNegativeZero) {
+  const float negative[] = {-0.0f, -0.0f};
+  EXPECT_FALSE(std::signbit(strictSum(negative, 2)));
+  EXPECT_FALSE(std::signbit(strictRowSum(negative, 2)));
+  const float tiny[] = {-0x1p-149f}; // the exact product rounds to -0
+  EXPECT_FALSE(std::signbit(strictDot(tiny, tiny + 0, 0)));
+  const float other[] = {0x1p-149f};
+  EXPECT_FALSE(std::signbit(strictDot(tiny, other, 1)));
+}

@@ -326,7 +326,7 @@ class Arguments(Cli):
         self.source(SAXPY.replace("alpha * x[i]", "alhpa * x[i]"))
         self.refused(self.call("run", self.file), "E_UNDEFINED_NAME")
         self.source(SAXPY)
-        self.refused(self.call("run", self.file, "--numerics", "strict"), "E_UNIMPLEMENTED", "strict")
+        self.refused(self.call("run", self.file, "--numerics", "no_such"), "E_NUMERICS_UNKNOWN", "no_such")
         self.refused(self.call("run", self.file, "--backend", "no_such"), "E_BACKEND_UNKNOWN", "no_such")
 
     def test_the_environment_chooses(self):

@@ -85,7 +85,7 @@ def f(x: ts.Tensor["M", "N", ts.f32]):
         x = np.random.default_rng(5).standard_normal((517, 1031)).astype("f4")
         first = min(os.sched_getaffinity(0))
         outputs = [f"result{i}" for i in range(6)]
-        for profile in ("deterministic", "standard"):
+        for profile in ("deterministic", "standard", "strict"):
             bits = []
             for inline, cores in (("on", {first}), ("on", os.sched_getaffinity(0)), ("off", os.sched_getaffinity(0))):
                 self.environment["TESSERA_CPU_INLINE"] = inline
@@ -127,8 +127,17 @@ def f(x: ts.Tensor["M", "N", ts.f32]):
                      "house, tree, frozen")
 
     def test_what_is_not_honoured_is_refused(self):
-        self.refused(self.run_saxpy("--numerics", "tree"), "E_UNIMPLEMENTED",
-                     "TSR_UNIMPLEMENTED: numerics profile 'tree' (fixed_reductions) is not honoured by backend cpu")
+        self.source("""import tessera as ts
+
+@ts.kernel
+def k(x: ts.Tensor["n", ts.f32]):
+    i = ts.tile.linear_id()
+    total = ts.tile.group.sum(x[i])
+    if i < n:
+        x[i] = total
+""")
+        self.refused(self.call("compile", self.file, "--emit", "target", "--numerics", "tree"), "E_UNIMPLEMENTED",
+                     "TSR_UNIMPLEMENTED: numerics profile 'tree' (fixed_reductions) is not honoured by backend cpu: tile.group_reduce on f32")
         self.source(COUNT)
         for profile in ("frozen", "deterministic"):
             self.refused(self.call("compile", self.file, "--emit", "target", "--numerics", profile), "E_UNIMPLEMENTED",

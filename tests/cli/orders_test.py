@@ -154,12 +154,13 @@ class Orders(Cli):
                         self.assertIn(f'"general" declares order {declared}; numerics profile deterministic fixes orders, and that of '
                                       f"product.{way} of f32 is {order}: write order = {order}", made.errors)
                     self.assertEqual(self.forced(way, declared)[1].status, 0, "standard fixes no orders")
-        self.forced("panels", "chain", "--numerics", "deterministic")
-        path = self.folder / "panels.mlir"
-        path.write_text(path.read_text().replace('"deterministic"', '"strict"'))
-        strict = self.call("compile", path, "--emit", "bundle", "-o", self.folder / "strict.tsrb")
-        self.assertNotEqual(strict.status, 0)
-        self.assertIn("strict", strict.errors)
+        self.assertEqual(self.forced("panels", "leaves", "--numerics", "strict")[1].status, 0)
+        for way, declared in (("panels", "chain"), ("dot", "extents"), ("dot", "leaves")):
+            with self.subTest(way=way, declared=declared):
+                refused = self.forced(way, declared, "--numerics", "strict")[1]
+                self.assertNotEqual(refused.status, 0)
+                self.assertIn("E_VARIANT", refused.errors)
+                self.assertIn("strict", refused.errors)
 
     def test_what_no_body_computes_is_refused(self):
         self.source(PRODUCT.format('"K", "N"', "").replace("f32", "i32"))

@@ -13,6 +13,7 @@
 #include <fnmatch.h>
 #include <fstream>
 #include <new>
+#include <span>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <tuple>
@@ -39,8 +40,17 @@ std::string describe(const Run &run) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// Launches once and returns one line per difference.
-std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const Launched &how) {
+/// FNV-1a.
+uint64_t hashOf(std::span<const std::byte> bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte b : bytes)
+    hash = (hash ^ std::to_integer<uint64_t>(b)) * 0x100000001b3;
+  return hash;
+}
+
+/// Launches once and returns one line per difference. `digests` receives a line per output.
+std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const Launched &how,
+                                    std::vector<std::string> &digests) {
   std::map<std::string, Placed> tensors;
   for (const auto &[name, in] : run.inputs)
     tensors.try_emplace(name, kernel.device(), how.against, encode(in.values, in.dtype));
@@ -64,6 +74,8 @@ std::vector<std::string> launchOnce(host::Kernel &kernel, const Run &run, const 
     const std::vector<std::byte> now = placed.fetch(why);
     if (!why.empty()) wrong.push_back(fmt::format("{}: {}", name, why));
     auto o = run.outputs.find(name);
+    if (o != run.outputs.end())
+      digests.push_back(fmt::format("({}) {} {:016x}", describe(run), name, hashOf(now)));
     if (o == run.outputs.end()) {
       if (now != placed.contents()) wrong.push_back(fmt::format("{}: an input was written", name));
     } else if (std::string difference = compare(o->second, now); !difference.empty()) {
@@ -102,7 +114,9 @@ void report(Totals &totals, const std::string &name, const std::vector<std::stri
 
 struct Options {
   std::string only = "*", backend = "cpu", target;
-  std::string without; // a dtype that the device has not
+  std::string without;  // a dtype that the device has not
+  std::string digests;  // a file
+  std::string numerics; // in place of standard, which the others are left out for
   std::vector<std::string> known;
   size_t share = 0, shares = 1; // runs one part of the programs
   bool verbose = false, fuse = true;
@@ -112,9 +126,7 @@ struct Options {
 /// that differ in a digit differ in few of its bits: families enumerate dtypes and axes in order, so parts by
 /// index would contain a single dtype or axis.
 size_t shareOf(std::string_view name, size_t shares) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : name)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  uint64_t hash = hashOf(std::as_bytes(std::span(name)));
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15;
   return (hash >> 32) % shares;
 }
@@ -134,12 +146,15 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
     host::BuildOptions options = p.options;
     options.fuse = how.fuse;
     options.target = how.target;
+    if (!how.numerics.empty()) options.numerics = how.numerics;
     kernel.emplace(device, p.source, options);
   } catch (const host::Failure &f) {
     const bool expected = !p.error.empty() && f.code == p.error;
     const bool mayLack =
         std::any_of(how.known.begin(), how.known.end(),
                     [&](auto &k) { return fnmatch(k.c_str(), p.name.c_str(), 0) == 0; }) ||
+        (!how.numerics.empty() && std::string_view(f.what()).find("numerics profile '" + how.numerics +
+                                                                  "'") != std::string_view::npos) ||
         (!how.without.empty() &&
          std::string_view(f.what()).find(how.without + " is not implemented on") != std::string_view::npos);
     if (!expected && f.status == TSR_UNIMPLEMENTED && mayLack) {
@@ -150,18 +165,23 @@ void runProgram(host::Device &device, const Program &p, const Options &how, Tota
     return;
   }
   if (!p.error.empty()) return report(totals, p.name, {fmt::format("was not refused with {}", p.error)});
-  std::vector<std::string> wrong;
+  std::vector<std::string> wrong, digests;
   for (const Run &run : p.runs) {
     try {
       for (Launched launched : kLaunches) {
         if (how.backend != "cpu") launched.against = Against::Bytes;
-        for (const std::string &w : launchOnce(*kernel, run, launched))
+        for (const std::string &w : launchOnce(*kernel, run, launched, digests))
           wrong.push_back(
               fmt::format("({}, outputs started as {:#x}) {}", describe(run), int(launched.poison), w));
       }
     } catch (const host::Failure &f) {
       wrong.push_back(fmt::format("({}) {}", describe(run), f.what()));
     }
+  }
+  if (!how.digests.empty()) {
+    std::ofstream file(how.digests, std::ios::app);
+    for (const std::string &line : digests)
+      file << p.name << ' ' << line << '\n';
   }
   report(totals, p.name, wrong);
 }
@@ -186,10 +206,12 @@ int runRest(const std::vector<Program> &programs, const Options &options, Totals
 }
 
 int run(const std::string &folder, const Options &options) {
-  const std::vector<Program> programs = readPrograms(folder, [&](const std::string &name) {
+  std::vector<Program> programs = readPrograms(folder, [&](const std::string &name) {
     return fnmatch(options.only.c_str(), name.c_str(), 0) == 0 &&
            shareOf(name, options.shares) == options.share;
   });
+  if (!options.numerics.empty())
+    std::erase_if(programs, [](const Program &p) { return p.options.numerics != "standard"; });
   void *shared = ::mmap(nullptr, sizeof(Totals), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
   Totals &totals = *new (shared) Totals;
@@ -218,10 +240,15 @@ int run(const std::string &folder, const Options &options) {
 } // namespace tessera::conformance
 
 static int usage() {
-  fmt::print(stderr, "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
-                     "[--target TARGET] [--fusion auto|none] [--share I/N] [--without DTYPE] [-v]\n"
-                     "--share runs the I-th of N parts of the programs, which their names divide\n"
-                     "--without lets the device refuse programs because it has no such dtype\n");
+  fmt::print(stderr,
+             "usage: kernel-conformance FOLDER [--known FILE] [--only PATTERN] [--backend NAME] "
+             "[--target TARGET] [--fusion auto|none] [--share I/N] [--without DTYPE] [--digests FILE] "
+             "[--numerics PROFILE] [-v]\n"
+             "--share runs the I-th of N parts of the programs, which their names divide\n"
+             "--without lets the device refuse programs because it has no such dtype\n"
+             "--digests appends a hash of each output to a file, one a line\n"
+             "--numerics compiles with another profile, which may refuse a program; those of a profile of "
+             "their own are left out\n");
   return 1;
 }
 
@@ -246,6 +273,10 @@ int main(int argc, char **argv) {
         std::tie(options.share, options.shares) = readShare(argv[++i]);
       else if (word == "--without" && i + 1 < argc)
         options.without = argv[++i];
+      else if (word == "--digests" && i + 1 < argc)
+        options.digests = argv[++i];
+      else if (word == "--numerics" && i + 1 < argc)
+        options.numerics = argv[++i];
       else if (word == "-v")
         options.verbose = true;
       else if (folder.empty() && word[0] != '-')

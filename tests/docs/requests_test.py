@@ -115,7 +115,11 @@ CASES = {
     "--numerics fast, without float arithmetic": Case(tiles("X[i:i+32] = X[i:i+32] + 1", tensor="ts.i32"), options=("--numerics", "fast"),
                                                       report="numerics fast has no effect"),
     "--numerics deterministic": Case(tiles("ts.tile.atomic_add(X, i, 1.0)"), options=("--numerics", "deterministic")),
-    "--numerics strict": Case(PLAIN, options=("--numerics", "strict")),
+    "--numerics strict": Case(*2 * (graph("X @ X", tensor="16, 16, ts.f32"),), options=("--numerics", "strict")),
+    "--numerics strict, of group.sum of floats": Case(
+        HEAD + "@ts.kernel\ndef k(X: ts.Tensor[\"n\", ts.f32]):\n    i = ts.tile.linear_id()\n    total = ts.tile.group.sum(X[i])\n"
+        "    if i < n:\n        X[i] = total\n",
+        options=("--numerics", "strict")),
     "--fusion none": Case(graph("ts.relu(X + 1.0) * 2.0"), graph("ts.relu(X + 1.0) * 2.0"), options=("--fusion", "none")),
     "Schedule IR: placement": Case(PLAIN, edit=('placement = "any"', 'placement = "gpu"')),
     "Schedule IR: order": Case(

@@ -51,6 +51,7 @@ GpuTarget::GpuTarget(const Vendor &vendor, const Architecture &architecture, Emu
   capabilities_.threads = architecture.threads;
   capabilities_.lanesPerProgram = architecture.threads * 4;
   capabilities_.collapsesAxes = true;
+  capabilities_.fixesReductions = true;
   capabilities_.partElements = kPart;
   capabilities_.swizzles = true;
   capabilities_.approximates = true;

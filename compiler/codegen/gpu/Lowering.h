@@ -133,6 +133,7 @@ private:
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;
+  LogicalResult reduceByThreads(tile::ReduceOp); // FixedReduce.cpp
   using Fold = llvm::function_ref<Value(Value, Value)>;
   /// Combines the partial results of each `width` consecutive threads by halves. Each thread has those of
   /// neighbouring lanes. All threads of a group get the result.

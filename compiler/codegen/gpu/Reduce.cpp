@@ -41,6 +41,11 @@ void KernelLowering::tree(int64_t threads, int64_t width, llvm::function_ref<voi
 
 LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   Value input = op.getInput();
+  const bool isFixed = op.getOrder() && op.getOrder()->isFixed();
+  if (isFixed && tile::isInRegisters(input))
+    return op.emitOpError() << "has an order that is not implemented on " << backend_
+                            << " (TSR_UNIMPLEMENTED): blocks of a tile in registers";
+  if (isFixed && !tile::isShared(op, threads_)) return reduceByThreads(op);
   if (tile::isInRegisters(input)) return reduceInRegisters(op);
   Type element = tile::tileType(input).getElementType();
   auto shape = tile::tileType(input).getShape();
@@ -76,6 +81,9 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
       return next;
     };
     Vec<Value> sums = read(first);
+    if (isFixed) // each begins with the neutral element
+      for (Value &sum : sums)
+        sum = fold(neutral(op.getKind(), isUnsigned, sum.getType()), sum);
     if (isWide && n / lanes <= kMostSteps) {
       for (int64_t k = lanes; k < n; k += lanes)
         sums = foldInto(sums, arith::AddIOp::create(b_, first, constant(k)));

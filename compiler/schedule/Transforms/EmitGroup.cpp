@@ -2,6 +2,7 @@
 // and of what the host would compute for all groups. Its inputs are the other tensors that they read, and the
 // extents and distances that do not follow from the dims of its tensors.
 #include "compiler/schedule/Transforms/EmitGroup.h"
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/MissingExpressions.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "compiler/schedule/Transforms/Variants.h"
@@ -18,6 +19,24 @@ StringRef chosenVariant(Operation *first) {
 }
 
 bool isConstant(Value v) { return v.getDefiningOp() && v.getDefiningOp()->hasTrait<OpTrait::ConstantLike>(); }
+
+/// The target's tile, which a fixed order of sums may change along the reduced axis.
+static SmallVector<int64_t> tileOf(const GroupContents &contents, graph::FuncOp function,
+                                   const codegen::Target &target) {
+  SmallVector<int64_t> tile = chooseTile(contents.space, function, target);
+  for (Operation *op : contents.ops) {
+    if (auto attention = dyn_cast<graph::AttentionOp>(op); attention && hasKeyBlocks(attention))
+      tile.back() = kKeyBlock;
+    if (auto reduce = dyn_cast<graph::ReduceOp>(op); reduce && hasFixedOrder(reduce)) {
+      const int64_t axis = *contents.space.reducedAxis();
+      const auto length = dyn_cast<IntegerAttr>(contents.space.space().getDims()[axis]);
+      fitToBlocks(tile, axis != contents.space.tileAxes().second, fixedBlock(reduce),
+                  length ? std::optional(length.getInt()) : std::nullopt, target.capabilities().threads > 0);
+      break;
+    }
+  }
+  return tile;
+}
 
 void emitGroup(OpBuilder &b, const GroupContents &contents, graph::FuncOp function,
                const codegen::Target &target) {
@@ -77,7 +96,7 @@ void emitGroup(OpBuilder &b, const GroupContents &contents, graph::FuncOp functi
   Location loc = FusedLoc::get(b.getContext(), opLocations);
   auto group =
       GroupOp::create(b, loc, TypeRange(ValueRange(outputs)), contents.space.kind(), inputs.getArrayRef(),
-                      chooseTile(contents.space, function, target), IntegerAttr(), StringAttr(), ArrayAttr());
+                      tileOf(contents, function, target), IntegerAttr(), StringAttr(), ArrayAttr());
   if (StringRef variant = chosenVariant(contents.ops.front()); !variant.empty()) {
     group.setVariant(variant);
     group->setAttr(schedule::kDecision, contents.ops.front()->getAttr(schedule::kDecision));

@@ -1,5 +1,7 @@
 // Attention with an online softmax, as decision D5 corrects the algorithm (Dao et al., arXiv:2205.14135).
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/Transforms/TreeJoin.h"
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include <cmath>
@@ -10,6 +12,38 @@ using namespace mlir;
 namespace tessera::schedule {
 
 using graph::BinaryKind;
+
+/// The order of `fixed_reductions`: blocks of keys one after another, in runs that are joined as a tree.
+/// Returns nothing, with an error, if the tile has another number of keys than a block.
+GroupBuilder::Values GroupProgram::keyRuns(
+    const TypedValue &end, std::optional<int64_t> known, const GroupBuilder::Values &inits,
+    llvm::function_ref<GroupBuilder::Values(const TypedValue &, const GroupBuilder::Values &)> step,
+    llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &, const GroupBuilder::Values &)>
+        join) {
+  if (group_.getTile()[1] != kKeyBlock) {
+    emitError(group_.getLoc()) << "the group has tiles of " << group_.getTile()[1]
+                               << " keys; fixed_reductions asks for " << kKeyBlock;
+    return {};
+  }
+  const int64_t stages = group_.getStages().value_or(0);
+  if (known && *known <= kKeyRun) return b_.loop(end, kKeyBlock, inits, stages, step);
+  const TypedValue run = b_.integer(kKeyRun);
+  const TypedValue positive = b_.binary(BinaryKind::Maximum, end, b_.integer(0));
+  const TypedValue count = b_.binary(BinaryKind::FloorDiv, b_.add(positive, b_.integer(kKeyRun - 1)), run);
+  TreeJoin tree(b_, inits, nodesOf(known, kKeyRun));
+  b_.loop(count, 1, {}, 0, [&](const TypedValue &index, const GroupBuilder::Values &none) {
+    const TypedValue first = b_.mul(index, run);
+    const TypedValue length = b_.binary(BinaryKind::Minimum, b_.sub(end, first), run);
+    tree.push(index,
+              b_.loop(length, kKeyBlock, inits, stages,
+                      [&](const TypedValue &k, const GroupBuilder::Values &before) {
+                        return step(b_.add(first, k), before);
+                      }),
+              join);
+    return none;
+  });
+  return tree.joined(count, join);
+}
 
 LogicalResult GroupProgram::buildAttention() {
   auto op = cast<graph::AttentionOp>(group_.getBody().front().front());
@@ -116,7 +150,21 @@ LogicalResult GroupProgram::buildAttention() {
   TypedValue last = length(k);
   if (op.getCausal()) last = b_.binary(BinaryKind::Minimum, last, b_.add(firstHidden(), b_.integer(queries)));
   GroupBuilder::Values inits = {number(0, out), number(-inf, rows), number(0, rows)};
-  GroupBuilder::Values done = b_.loop(last, keys, inits, group_.getStages().value_or(0), step);
+  GroupBuilder::Values done;
+  if (hasKeyBlocks(op)) {
+    auto join = [&](const GroupBuilder::Values &left, const GroupBuilder::Values &right) {
+      TypedValue larger = b_.binary(BinaryKind::Maximum, left[1], right[1]);
+      TypedValue isEmpty = b_.binary(BinaryKind::Eq, larger, number(-inf, rows));
+      TypedValue shift = b_.select(isEmpty, number(0, rows), larger);
+      TypedValue ofLeft = exp(b_.sub(left[1], shift)), ofRight = exp(b_.sub(right[1], shift));
+      TypedValue acc = b_.add(b_.mul(spread(ofLeft, out), left[0]), b_.mul(spread(ofRight, out), right[0]));
+      return GroupBuilder::Values{acc, larger, b_.add(b_.mul(ofLeft, left[2]), b_.mul(ofRight, right[2]))};
+    };
+    done = keyRuns(last, staticExtent(k.getDims()[rank - 2]), inits, step, join);
+    if (done.empty()) return failure();
+  } else {
+    done = b_.loop(last, keys, inits, group_.getStages().value_or(0), step);
+  }
   const TypedValue &acc = done[0], &sum = done[2];
 
   // Without a visible key the sum is 0; it is NaN if a score is.

@@ -1,9 +1,15 @@
 // A matrix product and its epilogue: the accumulator stays in the program until it is stored.
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/Transforms/TreeJoin.h"
+#include "numerics/NumericsProfile.h"
+#include "llvm/ADT/bit.h"
 
 using namespace mlir;
 
 namespace tessera::schedule {
+
+using graph::BinaryKind;
 
 /// Loads a tile [M, K] of a or [K, N] of b, transposed as in memory. Batch axes broadcast.
 TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool isLeft,
@@ -31,6 +37,38 @@ static StringRef nameInEpilogue(Operation *op) {
   return isa<graph::SelectOp>(op) ? op->getName().stripDialect() : StringRef();
 }
 
+/// The order of `fixed_reductions`: leaves of steps of k, each a chain from 0 on, are joined as a tree.
+TypedValue
+GroupProgram::leaves(const TypedValue &depth, std::optional<int64_t> known, const TypedValue &zero,
+                     llvm::function_ref<TypedValue(const TypedValue &k, const TypedValue &sum)> multiply) {
+  const TypedValue leaf = b_.integer(kReductionLeaf);
+  const TypedValue count =
+      b_.binary(BinaryKind::FloorDiv, b_.add(depth, b_.integer(kReductionLeaf - 1)), leaf);
+  // A tile of k that is part of a leaf, or all of it.
+  const auto step = static_cast<int64_t>(
+      llvm::bit_floor(static_cast<uint64_t>(std::min(group_.getTile()[2], kReductionLeaf))));
+  auto join = [&](const GroupBuilder::Values &left, const GroupBuilder::Values &right) {
+    return GroupBuilder::Values{b_.add(left[0], right[0])};
+  };
+  TreeJoin tree(b_, {zero}, nodesOf(known, kReductionLeaf));
+  b_.loop(count, 1, {}, 0, [&](const TypedValue &index, const GroupBuilder::Values &none) {
+    const TypedValue first = b_.mul(index, leaf);
+    TypedValue sum = zero;
+    if (step == kReductionLeaf) {
+      sum = multiply(first, sum);
+    } else {
+      TypedValue end = b_.binary(BinaryKind::Minimum, b_.sub(depth, first), leaf);
+      sum = b_.loop(end, step, {zero}, group_.getStages().value_or(0),
+                    [&](const TypedValue &k, const GroupBuilder::Values &chain) -> GroupBuilder::Values {
+                      return {multiply(b_.add(first, k), chain[0])};
+                    })[0];
+    }
+    tree.push(index, {sum}, join);
+    return none;
+  });
+  return tree.joined(count, join)[0];
+}
+
 void GroupProgram::buildMatmul() {
   graph::MatmulOp op;
   SmallVector<StringRef> epilogue;
@@ -51,13 +89,27 @@ void GroupProgram::buildMatmul() {
   Shape shape = {tileExtent(rows_), tileExtent(columns_)};
   Tensor a = op.getA().getType();
   TypedValue contracted = extent(a.getDims()[a.getRank() - (op.getTransA() ? 2 : 1)]);
-  auto step = [&](const TypedValue &k, const GroupBuilder::Values &sum) -> GroupBuilder::Values {
+  auto multiply = [&](const TypedValue &k, const TypedValue &sum) {
     TypedValue lhs = matmulOperand(op->getOpOperand(0), op.getTransA(), true, k);
     TypedValue rhs = matmulOperand(op->getOpOperand(1), op.getTransB(), false, k);
-    return {b_.mma(lhs, rhs, sum[0], op.getTransA(), op.getTransB())};
+    return b_.mma(lhs, rhs, sum, op.getTransA(), op.getTransB());
   };
-  TypedValue product = b_.loop(contracted, group_.getTile()[2], {b_.full(0, accumulate, shape)},
-                               group_.getStages().value_or(0), step)[0];
+  const TypedValue zero = b_.full(0, accumulate, shape);
+  const std::optional<int64_t> depth = staticExtent(a.getDims()[a.getRank() - (op.getTransA() ? 2 : 1)]);
+  TypedValue product;
+  const bool hasLeaves = schedule::hasLeaves(op) && depth.value_or(INT64_MAX) > kReductionLeaf;
+  const bool isForBody = llvm::is_contained(bodies_, dtype);
+  if (hasLeaves && !isForBody) {
+    product = leaves(contracted, depth, zero, multiply);
+  } else {
+    auto step = [&](const TypedValue &k, const GroupBuilder::Values &sum) -> GroupBuilder::Values {
+      TypedValue next = multiply(k, sum[0]);
+      if (hasLeaves)
+        next.value.getDefiningOp()->setAttr(tile::kLeaf, builder_.getI64IntegerAttr(kReductionLeaf));
+      return {next};
+    };
+    product = b_.loop(contracted, group_.getTile()[2], {zero}, group_.getStages().value_or(0), step)[0];
+  }
   varyingValues_[op.getResult()] = b_.cast(product, dtypeOf(op.getType()));
   storeAll();
 }

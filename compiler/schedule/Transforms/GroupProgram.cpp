@@ -15,8 +15,8 @@ static Location placeOf(GroupOp group) {
   return where ? Location(where) : group.getLoc();
 }
 
-GroupProgram::GroupProgram(GroupOp group, StringRef name)
-    : group_(group), builder_(group->getParentOfType<graph::FuncOp>()),
+GroupProgram::GroupProgram(GroupOp group, StringRef name, ArrayRef<DType> bodies)
+    : group_(group), bodies_(bodies), builder_(group->getParentOfType<graph::FuncOp>()),
       frame_(builder_, placeOf(group), name, group->getParentOfType<graph::FuncOp>().getNumerics()) {
   for (Operation &op : group.getBody().front().without_terminator())
     if (!op.hasTrait<OpTrait::ConstantLike>() && space_.add(&op))

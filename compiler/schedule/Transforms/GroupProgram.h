@@ -16,8 +16,9 @@ namespace tessera::schedule {
 /// pad, concat, scan).
 class GroupProgram {
 public:
-  /// `group` must be verified. `name` is the kernel's.
-  GroupProgram(GroupOp group, llvm::StringRef name);
+  /// `group` must be verified. `name` is the kernel's. `bodies`: the dtypes of products that the target
+  /// computes by bodies of its own.
+  GroupProgram(GroupOp group, llvm::StringRef name, llvm::ArrayRef<DType> bodies);
 
   /// Fails with an error if the group has no program: it is not implemented, or something must be known at
   /// compile time. `dims` receives the kernel's dims as expressions over the function's.
@@ -67,6 +68,10 @@ private:
   GroupBuilder::Values findInTile(llvm::ArrayRef<graph::ReduceOp>, const TypedValue &isShort,
                                   const GroupBuilder::Values &otherwise);
   void runPass(llvm::ArrayRef<graph::ReduceOp> reductions, std::optional<Kept> kept);
+  void checkFixedOrders();
+  TypedValue reduceTile(graph::ReduceOp, tile::ReduceKind, const TypedValue &, int64_t along);
+  auto joinOf(graph::ReduceKind);
+  bool isOneTile();
   void readKept(const Kept &);
   std::optional<Kept> findKept(llvm::ArrayRef<graph::ReduceOp> last);
   TypedValue neutral(graph::ReduceKind, DType, const Shape &);
@@ -88,8 +93,15 @@ private:
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();
+  TypedValue leaves(const TypedValue &depth, std::optional<int64_t> known, const TypedValue &zero,
+                    llvm::function_ref<TypedValue(const TypedValue &k, const TypedValue &sum)> multiply);
   TypedValue matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, const TypedValue &k);
   mlir::LogicalResult buildAttention();
+  GroupBuilder::Values
+  keyRuns(const TypedValue &end, std::optional<int64_t> known, const GroupBuilder::Values &inits,
+          llvm::function_ref<GroupBuilder::Values(const TypedValue &, const GroupBuilder::Values &)> step,
+          llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &, const GroupBuilder::Values &)>
+              join);
   /// Where a read is along one axis of a tensor: at an index, or at the position along an axis of the space
   /// (none: 0) plus an offset.
   struct Position {
@@ -106,6 +118,7 @@ private:
   void buildScan();
 
   GroupOp group_;
+  const llvm::ArrayRef<DType> bodies_;
   GroupSpace space_;
   mlir::OpBuilder builder_;
   GroupBuilder b_{builder_};

@@ -2,9 +2,13 @@
 // one pass that stores. Each pass recomputes what it needs from the inputs; the program keeps nothing of the
 // axis' length. If an elementwise function is expensive (softmax's exp), the last reductions store its values
 // to the result, and the storing pass reads them back instead of recomputing them.
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
+#include "compiler/schedule/Transforms/TreeJoin.h"
+#include "numerics/NumericsProfile.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include <limits>
+#include <map>
 
 using namespace mlir;
 
@@ -147,6 +151,33 @@ GroupBuilder::Values GroupProgram::findInTile(ArrayRef<ReduceOp> reductions, con
   return found;
 }
 
+/// Reduces a tile. The axes of the function decide the order of one that is fixed, because those of a tile
+/// may be fewer.
+TypedValue GroupProgram::reduceTile(ReduceOp op, tile::ReduceKind kind, const TypedValue &x, int64_t along) {
+  TypedValue result = b_.reduce(kind, x, along);
+  if (hasFixedOrder(op)) {
+    const bool alongLast = fixedBlock(op) == kReductionBlock;
+    result.value.getDefiningOp<tile::ReduceOp>().setOrderAttr(
+        tile::OrderAttr::fixed(builder_.getContext(), alongLast));
+  }
+  return result;
+}
+
+/// The join of two partial results of a fixed order.
+auto GroupProgram::joinOf(ReduceKind kind) {
+  return [this, kind](const GroupBuilder::Values &left, const GroupBuilder::Values &right) {
+    return GroupBuilder::Values{b_.binary(stepOf(kind).second, left[0], right[0])};
+  };
+}
+
+/// Does the reduced axis fit into a tile, as far as is known? It then needs no loops, and without loops the
+/// passes share what they compute.
+bool GroupProgram::isOneTile() {
+  const int64_t axis = *space_.reducedAxis();
+  const std::optional<int64_t> length = staticExtent(space_.space().getDims()[axis]);
+  return length && *length <= tileExtent(axis) && !space_.parts();
+}
+
 /// Emits one loop along the axis that computes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   int64_t axis = *space_.reducedAxis();
@@ -159,9 +190,13 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
   };
 
   GroupBuilder::Values running; // for each reduction its value, then the position if it looks for one
+  std::map<Operation *, TreeJoin> trees;
   for (ReduceOp op : reductions) {
     b_.at(op.getLoc());
     running.push_back(neutral(op.getKind(), dtypeOf(op.getInput().getType()), shape));
+    if (hasFixedOrder(op) && !isOneTile())
+      trees.try_emplace(op, b_, GroupBuilder::Values{running.back()},
+                        nodesOf(staticExtent(space_.space().getDims()[axis]), tileExtent(axis)));
     if (isPosition(op.getKind())) running.push_back(b_.full(0, DType::I32, shape));
   }
 
@@ -183,7 +218,14 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       b_.at(op.getLoc());
       if (!isPosition(kind)) {
         auto [take, join] = stepOf(kind);
-        next.push_back(b_.binary(join, before, spread(b_.reduce(take, x, along))));
+        TypedValue reduced = spread(reduceTile(op, take, x, along));
+        if (auto tree = trees.find(op); tree != trees.end()) {
+          TypedValue index = b_.binary(BinaryKind::FloorDiv, start(axis), b_.integer(tileExtent(axis)));
+          tree->second.push(index, {reduced}, joinOf(kind));
+          next.push_back(before);
+          continue;
+        }
+        next.push_back(b_.binary(join, before, reduced));
         continue;
       }
       // A later tile wins only by a better value, or by the first NaN. That is rare, and only then is the
@@ -226,6 +268,12 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
     TypedValue value = running[result];
     if (isPosition(op.getKind())) value = running[++result];
     ++result;
+    if (auto tree = trees.find(op); tree != trees.end()) {
+      b_.at(op.getLoc());
+      TypedValue length = extent(space_.space().getDims()[axis]), step = b_.integer(tileExtent(axis));
+      TypedValue count = b_.binary(BinaryKind::FloorDiv, b_.add(length, b_.sub(step, b_.integer(1))), step);
+      value = tree->second.joined(count, joinOf(op.getKind()))[0];
+    }
     if (op.getKind() == ReduceKind::Mean) {
       TypedValue count = b_.cast(extent(space_.space().getDims()[axis]), value.dtype);
       value = b_.binary(BinaryKind::Div, value, b_.broadcast(count, shape));
@@ -290,7 +338,22 @@ void GroupProgram::readKept(const Kept &kept) {
   varyingValues_[kept.value] = loadTile(results_[kept.result], type, space_.axesOf(kept.value), ArrayAttr());
 }
 
+/// Reports a tile that was edited to an extent along which a fixed order has no parts.
+void GroupProgram::checkFixedOrders() {
+  const int64_t axis = *space_.reducedAxis();
+  for (auto op : group_.getBody().front().getOps<ReduceOp>()) {
+    if (!hasFixedOrder(op)) continue;
+    const std::string why =
+        whyNotBlocks(tileExtent(axis), fixedBlock(op), staticExtent(space_.space().getDims()[axis]));
+    if (why.empty()) continue;
+    emitError(group_.getLoc()) << "the group has " << why;
+    failed_ = true;
+    return;
+  }
+}
+
 void GroupProgram::buildReduce() {
+  checkFixedOrders();
   // The depth of a reduction is the number of passes before its own.
   llvm::DenseMap<Value, size_t> depth;
   std::vector<SmallVector<ReduceOp>> passes;
@@ -306,11 +369,7 @@ void GroupProgram::buildReduce() {
     }
     depth[op.getResult(0)] = here;
   }
-  // A row that fits into a tile needs no loops, and without loops the passes share what they compute.
-  const int64_t axis = *space_.reducedAxis();
-  const std::optional<int64_t> length = staticExtent(space_.space().getDims()[axis]);
-  const bool isOneTile = length && *length <= tileExtent(axis) && !space_.parts();
-  std::optional<Kept> kept = isOneTile ? std::nullopt : findKept(passes.back());
+  std::optional<Kept> kept = isOneTile() ? std::nullopt : findKept(passes.back());
   for (auto &reductions : passes)
     runPass(reductions, &reductions == &passes.back() ? kept : std::nullopt);
 

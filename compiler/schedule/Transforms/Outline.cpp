@@ -191,7 +191,7 @@ private:
     if (variant && variant.getBody() != kTileBody) return target.buildBody(group, variant, name, dims);
     const SmallVector<int64_t> tile(group.getTile());
     if (variant) group.setTile(tileOf(group, variant));
-    const LogicalResult built = GroupProgram(group, name).build(dims);
+    const LogicalResult built = GroupProgram(group, name, target.capabilities().products).build(dims);
     group.setTile(tile);
     return built;
   }

@@ -6,6 +6,8 @@
 //
 // One program is one core, however many there are; parts are a second launch, which takes longer than a short
 // sum. So the length decides, at each call.
+#include "compiler/schedule/IR/FunctionVariants.h"
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "llvm/ADT/SetVector.h"
@@ -25,7 +27,8 @@ llvm::SmallSetVector<StringRef, 2> reducedDims(FuncOp function) {
   for (auto reduce : function.getBody().front().getOps<ReduceOp>()) {
     const bool finds = reduce.getKind() == ReduceKind::ArgMax || reduce.getKind() == ReduceKind::ArgMin;
     const TensorType input = reduce.getInput().getType();
-    if (finds || input.getRank() != 1 || reduce.getAxes().empty()) continue;
+    if (finds || input.getRank() != 1 || reduce.getAxes().empty() || schedule::hasFixedOrder(reduce))
+      continue;
     for (auto param : function.getParamsAttr().getAsRange<tile::ParamAttr>())
       if (param.getKind() == tile::ParamKind::Dim &&
           input.getExtent(0).text() == param.getName().getValue().str())

@@ -10,6 +10,7 @@
 // the same shape: then these are reshaped, which costs nothing, and fusion sees the computation beside the
 // reduction as before. Reductions that this does not fit are left to graph-decompose, which is why it runs
 // first.
+#include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
 #include "llvm/ADT/SetVector.h"
@@ -47,15 +48,20 @@ public:
       if (!extent || __builtin_mul_overflow(likely.value_or(0), *extent, &*likely)) likely = std::nullopt;
       if (!likely) break;
     }
-    if (count_ == 1 && !isWorthParts(likely)) return;
+    // Parts are another order of a sum than the fixed one.
+    const bool isFixed = schedule::hasFixedOrder(op_);
+    if (count_ == 1 && (isFixed || !isWorthParts(likely))) return;
     if (count_ > 1) findOwn();
     Value x = count_ == 1 ? Value(op_.getInput()) : merged(op_.getInput());
     if (!x) {
       for (Operation *op : llvm::reverse(made_))
         op->erase();
-      return;
+      // The order is that of one axis whatever the input is computed from.
+      const Tensor flat = isFixed ? mergedType(op_.getInput().getType()) : Tensor();
+      if (!flat) return;
+      x = ReshapeOp::create(b_, op_.getLoc(), flat, op_.getInput());
     }
-    replaceBy(reduced(x, !likely || *likely > part_));
+    replaceBy(reduced(x, !isFixed && (!likely || *likely > part_)));
   }
 
 private:
@@ -211,9 +217,8 @@ struct ScheduleSplitReductions : impl::ScheduleSplitReductionsBase<ScheduleSplit
       return signalPassFailure();
     }
     const codegen::Capabilities &known = (*found)->capabilities();
-    if (!known.collapsesAxes) return;
     for (ReduceOp op : llvm::to_vector(getOperation().getBody().front().getOps<ReduceOp>()))
-      ReductionSplit(op, getOperation(), known).run();
+      if (known.collapsesAxes || schedule::hasFixedOrder(op)) ReductionSplit(op, getOperation(), known).run();
   }
 };
 

@@ -15,6 +15,7 @@ DictionaryAttr Product::toAttr(MLIRContext *context) const {
                              {"has_columns", hasColumns},
                              {"has_rows", hasRows}})
     list.append(name, builder.getBoolAttr(value));
+  if (leaf) list.append("leaf", builder.getI64IntegerAttr(leaf));
   list.append("block", builder.getDenseI64ArrayAttr({blockRows, blockColumns}));
   list.append("batch_a", builder.getDenseI64ArrayAttr(batchA));
   list.append("batch_b", builder.getDenseI64ArrayAttr(batchB));
@@ -47,6 +48,8 @@ static bool read(DictionaryAttr attr, Product &p) {
   SmallVector<int64_t> block;
   array("block", block);
   if (!complete || block.size() != 2) return false;
+  if (attr.contains("leaf")) integer("leaf", p.leaf);
+  if (!complete || p.leaf < 0) return false;
   p.blockRows = block[0], p.blockColumns = block[1];
   return true;
 }

@@ -27,6 +27,7 @@ struct Product {
   /// The grid's axes are: those of a batch, the blocks of columns, the blocks of rows. The last two may be
   /// missing if there is one block.
   bool hasColumns = true, hasRows = true;
+  int64_t leaf = 0; // steps of k of a leaf, whose sums are joined pairwise; 0: a sum has all steps
   /// For each axis of the batch the operand's axis that it counts; -1: every index reads the same elements.
   llvm::SmallVector<int64_t> batchA, batchB, batchC;
 

@@ -31,7 +31,8 @@ def Tile_Dialect : Dialect {
     | `tile.strided` | `tile.mma` | the elements of `a` are read one by one where they are, so that `trans_a` costs nothing (`tile-transpose-products`) |
     | `tile.private` | `tile.atomic` | byte offset in scratch of a table that replaces the tensor until the program ends |
     | `tile.private_value` | `tile.atomic` | a variable replaces the element until the program ends |
-    | `tile.product` | kernels | a matrix product that the target computes by a body of its own, the kernel being its epilogue: a dictionary of the operands' arguments `a` and `b`, `c` (that the product is stored to; -1: the kernel stores), `trans_a`, `trans_b`, the program's `block`, whether the grid `has_columns` and `has_rows`, and for each axis of the batch the operands' axes `batch_a`, `batch_b`, `batch_c` (-1: none) (`tile-extract-product`) |
+    | `tile.leaf` | `tile.mma` | the steps of k after which its loop begins a new sum, which is joined pairwise with those before: an order of `fixed_reductions` that only a body of the target computes (`schedule-outline`) |
+    | `tile.product` | kernels | a matrix product that the target computes by a body of its own, the kernel being its epilogue: a dictionary of the operands' arguments `a` and `b`, `c` (that the product is stored to; -1: the kernel stores), `trans_a`, `trans_b`, the program's `block`, whether the grid `has_columns` and `has_rows`, and for each axis of the batch the operands' axes `batch_a`, `batch_b`, `batch_c` (-1: none); `leaf`, the `tile.leaf` of its operation (`tile-extract-product`) |
     | `tile.product_way` | kernels | the way in which a body computes the product, of those that the target has; without it the body chooses (`buildBody` of the target) |
     | `tile.checks` | kernels | what a launch checks: dictionaries with the strings `value`, an expression of dims and integer scalars that must not be negative, and `says` |
     | `tile.variants` | kernels | the bodies among which a launch chooses: dictionaries with the parts of `launch.variants` of the kernel metadata |
@@ -39,7 +40,7 @@ def Tile_Dialect : Dialect {
   let discardableAttrs = (ins
     "::mlir::UnitAttr":$lanes, "::mlir::UnitAttr":$materialize, "::mlir::DenseI64ArrayAttr":$scratch,
     "::mlir::IntegerAttr":$private, "::mlir::UnitAttr":$private_value, "::mlir::DictionaryAttr":$product,
-    "::mlir::StringAttr":$product_way, "::mlir::UnitAttr":$strided, "::mlir::UnitAttr":$read_blocks);
+    "::mlir::StringAttr":$product_way, "::mlir::IntegerAttr":$leaf, "::mlir::UnitAttr":$strided, "::mlir::UnitAttr":$read_blocks);
   let hasOperationAttrVerify = 1;
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -171,10 +172,23 @@ def Tile_OrderAttr : AttrDef<Tile_Dialect, "Order"> {
     then remains is cut into runs of descending powers of two below `lanes`, of one step each. In a run element i, counted
     from its beginning, belongs to lane i mod 8 of chain (i div 8) mod 4. Chains are folded by halves, then lanes, and the
     runs are combined from first to last.
+
+    `#tile.order<lanes = 64, block = 1024>`: an order of `fixed_reductions`. The elements are cut into blocks of 1024. Each
+    partial result of a block begins with the neutral element, and those of a block are folded as above. The results of
+    blocks are then joined pairwise: 2i with 2i + 1, until one is left; the last one of an odd number waits for the next
+    step. Elements that are absent count as the neutral element.
   }];
-  let parameters = (ins "int64_t":$lanes, OptionalArrayRefParameter<"int64_t">:$chains);
+  let parameters = (ins "int64_t":$lanes, OptionalArrayRefParameter<"int64_t">:$chains, DefaultValuedParameter<"int64_t", "0">:$block);
+  let builders = [AttrBuilder<(ins "int64_t":$lanes, "::llvm::ArrayRef<int64_t>":$chains), [{
+    return $_get($_ctxt, lanes, chains, 0);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The order that `fixed_reductions` gives a reduction along the last axis of a tensor, or along another one.
+    static OrderAttr fixed(::mlir::MLIRContext *, bool alongLast);
+    bool isFixed() const { return getBlock() > 0; }
+  }];
 }
 
 def Tile_IndexExprAttr : AttrDef<Tile_Dialect, "IndexExpr"> {

@@ -60,6 +60,7 @@ inline constexpr llvm::StringLiteral kLanes = TileDialect::LanesAttrHelper::getN
 inline constexpr llvm::StringLiteral kMaterialize = TileDialect::MaterializeAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kScratch = TileDialect::ScratchAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kReadBlocks = TileDialect::ReadBlocksAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral kLeaf = TileDialect::LeafAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kStrided = TileDialect::StridedAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kPrivate = TileDialect::PrivateAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral kPrivateValue = TileDialect::PrivateValueAttrHelper::getNameStr();

@@ -3,6 +3,7 @@
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "numerics/NumericsProfile.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -175,32 +176,45 @@ std::optional<layout::Fragment> FragmentAttr::getRow() const {
 }
 
 Attribute OrderAttr::parse(AsmParser &p, Type) {
-  int64_t lanes = 0;
+  int64_t lanes = 0, block = 0;
   SmallVector<int64_t> chains;
   if (p.parseLess() || p.parseKeyword("lanes") || p.parseEqual() || p.parseInteger(lanes)) return {};
   auto parseChains = [&] { return p.parseInteger(chains.emplace_back()); };
-  if (succeeded(p.parseOptionalComma()) &&
-      (p.parseKeyword("chains") || p.parseEqual() ||
-       p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseChains)))
-    return {};
+  if (succeeded(p.parseOptionalComma())) {
+    if (succeeded(p.parseOptionalKeyword("block"))) {
+      if (p.parseEqual() || p.parseInteger(block)) return {};
+    } else if (p.parseKeyword("chains") || p.parseEqual() ||
+               p.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseChains)) {
+      return {};
+    }
+  }
   if (p.parseGreater()) return {};
-  return p.getChecked<OrderAttr>(p.getContext(), lanes, chains);
+  return p.getChecked<OrderAttr>(p.getContext(), lanes, chains, block);
 }
 
 void OrderAttr::print(AsmPrinter &p) const {
   p << "<lanes = " << getLanes();
   if (!getChains().empty()) p << ", chains = [" << getChains() << "]";
+  if (isFixed()) p << ", block = " << getBlock();
   p << '>';
 }
 
+OrderAttr OrderAttr::fixed(MLIRContext *context, bool alongLast) {
+  return alongLast ? get(context, kReductionLanes, {}, kReductionBlock) : get(context, 1, {}, kReductionLeaf);
+}
+
 LogicalResult OrderAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, int64_t lanes,
-                                ArrayRef<int64_t> chains) {
+                                ArrayRef<int64_t> chains, int64_t block) {
   auto isCount = [](int64_t n) { return n > 0 && n <= 1024 && llvm::isPowerOf2_64(n); };
   if (!isCount(lanes)) return emitError() << "lanes must be a power of two up to 1024, found " << lanes;
   if (!llvm::all_of(chains, isCount))
     return emitError() << "numbers of chains must be powers of two up to 1024";
   if (!chains.empty() && (chains.back() != 1 || !llvm::is_sorted(llvm::reverse(chains))))
     return emitError() << "numbers of chains must descend to 1, so that every element has a place";
+  if (block && (!chains.empty() || !llvm::isPowerOf2_64(block) || block < lanes || block > (1 << 20)))
+    return emitError()
+           << "a block must be a power of two from the number of lanes up to 2^20, without chains, found "
+           << block;
   return success();
 }
 

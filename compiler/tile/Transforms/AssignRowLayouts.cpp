@@ -6,6 +6,7 @@
 //
 // It runs before tile-keep-in-registers, which moves the conversions to memory down until none is left. That
 // is certain only if every tile operation of the kernel works in registers, so other kernels are not changed.
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -33,6 +34,8 @@ public:
 
 private:
   void runOnOperation() override {
+    // The layout would decide the order of sums.
+    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
     const int64_t threads = getOperation().getThreads().value_or(warps * lanes);
     if (!threads || !llvm::isPowerOf2_64(uint64_t(threads / lanes)) || threads % lanes) return;
     std::optional<ArrayRef<int64_t>> shape = rowsOf(getOperation());

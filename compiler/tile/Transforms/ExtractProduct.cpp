@@ -211,6 +211,7 @@ bool Matcher::match(scf::ForOp loop) {
   auto type = tileType(loop.getResult(0));
   if (type != tileType(mma.getResult())) return false;
   product.transA = mma.getTransA(), product.transB = mma.getTransB();
+  if (auto leaf = mma->getAttrOfType<IntegerAttr>(kLeaf)) product.leaf = leaf.getInt();
   product.a = a->argument, product.b = b->argument;
   product.blockRows = type.getDimSize(0), product.blockColumns = type.getDimSize(1);
   if (type.getNumElements() > kMostBlockElements) return false;
@@ -307,6 +308,7 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
     for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {
       Matcher candidate(kernel);
       if (!candidate.match(loop) || !llvm::is_contained(dtypes, name(candidate.dtype))) continue;
+
       if (found) return; // the body computes one product
       found = loop;
       match.emplace(std::move(candidate));

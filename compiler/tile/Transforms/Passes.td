@@ -17,6 +17,22 @@ def TileSimplify : Pass<"tile-simplify"> {
   ];
 }
 
+def TileFixReductions : Pass<"tile-fix-reductions", "::tessera::tile::KernelOp"> {
+  let summary = "Gives sums of floats the order of fixed_reductions";
+  let description = [{
+    In kernels whose profile has `fixed_reductions`, sets the `order` of every `tile.reduce` that adds or multiplies floats
+    and has none, and adds +0 to products where their result is used, since a sum of underflowed terms may be -0.
+  }];
+}
+
+def TileCanonicalizeNans : Pass<"tile-canonicalize-nans", "::tessera::tile::KernelOp"> {
+  let summary = "Gives NaNs that arithmetic has produced the bits of the quiet NaN";
+  let description = [{
+    In kernels whose profile has `fixed_reductions`, inserts a comparison and a choice of bits where a float that an operation has
+    computed is stored, selected or reinterpreted. What is only moved keeps its bits.
+  }];
+}
+
 def TileExtractProduct : Pass<"tile-extract-product", "::tessera::tile::KernelOp"> {
   let summary = "Leaves whole matrix products to a body of the target";
   let description = [{

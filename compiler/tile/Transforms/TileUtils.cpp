@@ -291,6 +291,13 @@ static scf::ForOp laneLoop(Operation *op) {
   return loop;
 }
 
+bool isShared(ReduceOp op, int64_t threads) {
+  constexpr int64_t kMostLanes = 8; // of a thread
+  const auto [lanes, width, length, n, results] = sharesOf(op, threads);
+  return n % lanes == 0 && n <= op.getOrder()->getBlock() && lanes > 1 && results <= threads &&
+         length <= kMostLanes;
+}
+
 ReduceShares sharesOf(ReduceOp op, int64_t threads) {
   auto type = tileType(op.getInput());
   const int64_t lanes = op.getOrder() ? op.getOrder()->getLanes() : 1, n = type.getDimSize(op.getAxis()),

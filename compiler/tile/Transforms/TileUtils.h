@@ -86,6 +86,9 @@ struct ReduceShares {
   int64_t lanes, width, length, n, results;
 };
 ReduceShares sharesOf(ReduceOp op, int64_t threads);
+/// Do threads share the results of a reduction whose order is one of fixed_reductions? They do if the tile is
+/// one block of whole steps of its lanes, and each has few of these.
+bool isShared(ReduceOp op, int64_t threads);
 
 /// Sums of a lane up to which a unit has registers for two blocks, so that one multiplies while the other
 /// waits: with 128 registers the rest of a product's loop is not spilled.

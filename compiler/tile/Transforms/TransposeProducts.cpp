@@ -13,6 +13,7 @@
 // combine whole vectors. With few rows the vectors would be nearly empty, so the loop as it is remains for
 // them, if the number of rows is not known. It runs after bounds have become explicit, because it must not
 // change what they mean, and before register blocks are chosen.
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -282,6 +283,8 @@ public:
 
 private:
   void runOnOperation() override {
+    // A sum of scores along the last axis would become one along the first, whose fixed order is another.
+    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)

@@ -44,6 +44,7 @@ public:
     capabilities_.vectorBytes = cpu_.vectorBytes;
     capabilities_.vectorRegisters = cpu_.vectorRegisters;
     capabilities_.collapsesAxes = true;
+    capabilities_.fixesReductions = !cpu_.isOther;
     capabilities_.prefetches = true;
     capabilities_.callsLibraries = true;
     for (const auto &[dtype, body] : cpu_.productBodies) {
@@ -130,7 +131,7 @@ public:
     if (!way.consume_front(schedule::kProductBody))
       return codegen::Target::buildBody(group, variant, name, dims);
     if (failed(checkOrder(group, variant, way))) return failure();
-    if (failed(schedule::GroupProgram(group, name).build(dims))) return failure();
+    if (failed(schedule::GroupProgram(group, name, capabilities_.products).build(dims))) return failure();
     auto kernel = SymbolTable::lookupNearestSymbolFrom<schedule::KernelOp>(
         group->getParentOp(), StringAttr::get(group.getContext(), name));
     kernel->setAttr(tile::kProductWay, StringAttr::get(group.getContext(), way));
@@ -231,7 +232,10 @@ private:
     const auto body = cpu_.productBodies.find(*dtype);
     const bool usesTiles = body != cpu_.productBodies.end() && !permits->fixedReductions &&
                            !product::tileInstructionOf(body->second).empty();
-    const StringRef order = !isFloat(*dtype) ? "exact" : usesTiles || way == "dot" ? "extents" : "chain";
+    const StringRef order = !isFloat(*dtype)            ? "exact"
+                            : usesTiles || way == "dot" ? "extents"
+                            : permits->fixedReductions  ? "leaves"
+                                                        : "chain";
     const std::string declared = variant.getOrder().text();
     if (order == declared) return success();
     InFlightDiagnostic error = group.emitOpError()

@@ -204,7 +204,8 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
   const int64_t most = vectorBytes_ == 64 ? kFewWideRows : kFewRows;
   Value few = either(isFew(sizeOf(op, 0), most), isFew(sizeOf(op, 1), most));
   Value along = b_.createOrFold<arith::AndIOp>(isOne(a.columnStride), isOne(b.rowStride));
-  if (Value isDot = b_.createOrFold<arith::AndIOp>(few, along); !matchPattern(isDot, m_Zero())) {
+  if (Value isDot = b_.createOrFold<arith::AndIOp>(few, along);
+      !matchPattern(isDot, m_Zero()) && !permits_.fixedReductions) {
     bool isSure = branch(isDot, [&] {
       Vec<Value> arguments = {a.data, a.rowStride, b.data, b.columnStride, rows, columns};
       Vec<Value> strides = {constant(c.shape[1]), constant(1)};

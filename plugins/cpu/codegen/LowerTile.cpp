@@ -5,7 +5,7 @@
 #include "plugins/cpu/codegen/Lowering.h"
 #include "plugins/cpu/codegen/Passes.h"
 #include "plugins/cpu/codegen/products/Archive.h"
-#include "plugins/cpu/codegen/products/Problem.h"
+#include "plugins/cpu/codegen/products/Leaves.h"
 #include "llvm/Support/MathExtras.h"
 #include <tessera/backend.hpp>
 
@@ -95,7 +95,12 @@ private:
         metadata.forcedBody += std::string(", which computes ") +
                                cpu::product::kWayNeeds[known - std::begin(cpu::product::kWayNames)];
     }
-    return lowering(kernel).lowerProduct(product, body, epilogue, own);
+    int64_t digits = 0;
+    if (product.leaf) {
+      digits = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(metadata.scratchBytes), 64));
+      metadata.scratchBytes = digits + cpu::product::kDigitBytes;
+    }
+    return lowering(kernel).lowerProduct(product, body, epilogue, own, digits);
   }
 };
 

@@ -48,7 +48,8 @@ public:
   /// The same for the entry of a kernel with a product: it calls the product's body, which is called
   /// `body`. `epilogue` is the function of the kernel; null if the body stores the results.
   mlir::FailureOr<mlir::func::FuncOp> lowerProduct(const tile::Product &, llvm::StringRef body,
-                                                   mlir::func::FuncOp epilogue, int64_t epilogueScratch);
+                                                   mlir::func::FuncOp epilogue, int64_t epilogueScratch,
+                                                   int64_t digitsOffset);
 
 private:
   /// Declares a body of the archive of products.
@@ -145,6 +146,8 @@ private:
 
   // Reduce.cpp
   LogicalResult lowerReduce(tile::ReduceOp) override;
+  /// FixedReduce.cpp
+  LogicalResult lowerFixedReduce(tile::ReduceOp);
   /// Histogram.cpp: lowers a sum that counts the elements of each bin. Returns false for other sums, and for
   /// few bins.
   bool lowerCount(tile::ReduceOp);

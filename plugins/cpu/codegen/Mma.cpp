@@ -19,6 +19,9 @@ using namespace mlir;
 namespace tessera::cpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
+  if (op->hasAttr(tile::kLeaf))
+    return op.emitOpError() << "in leaves of " << op->getAttr(tile::kLeaf)
+                            << " is not implemented on cpu (TSR_UNIMPLEMENTED): no body computes its product";
   if (op->hasAttr(tile::kStrided)) return lowerStrided(op);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
   Type element = c.element;
@@ -132,12 +135,12 @@ Value KernelLowering::widened(Value v, Type element) {
   return arith::ExtSIOp::create(b_, vector ? Type(vector.clone(element)) : element, v);
 }
 
-/// Targets with vectors of 32 bytes or more have FMA (findCpu). Without it, an fma would be a library call
-/// per element.
+/// Targets with vectors of 32 bytes or more have FMA (findCpu). Without it, an fma is many operations, which
+/// only fixed reductions ask for.
 Value KernelLowering::multiplyAdd(Value x, Value y, Value sum) {
   if (!isa<FloatType>(getElementTypeOrSelf(sum.getType())))
     return b_.createOrFold<arith::AddIOp>(sum, b_.createOrFold<arith::MulIOp>(x, y));
-  if (vectorBytes_ >= 32) return math::FmaOp::create(b_, x, y, sum);
+  if (vectorBytes_ >= 32 || permits_.fixedReductions) return math::FmaOp::create(b_, x, y, sum);
   return arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, x, y));
 }
 

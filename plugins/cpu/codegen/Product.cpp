@@ -10,7 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "plugins/cpu/codegen/InternalFunction.h"
 #include "plugins/cpu/codegen/Lowering.h"
-#include "plugins/cpu/codegen/products/Problem.h"
+#include "plugins/cpu/codegen/products/Leaves.h"
 #include <cstddef>
 #include <tessera/backend.hpp>
 
@@ -38,7 +38,10 @@ func::FuncOp KernelLowering::declareBody(StringRef name, TypeRange inputs) {
 }
 
 FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &product, StringRef name,
-                                                     func::FuncOp epilogue, int64_t epilogueScratch) {
+                                                     func::FuncOp epilogue, int64_t epilogueScratch,
+                                                     int64_t digitsOffset) {
+  if (product.leaf && product.c >= 0)
+    return kernel_.emitOpError("has a product in leaves, which only an epilogue can join");
   beginFunction(entrySymbol(kernel_.getName()));
   // No launch passes the product, which is the first argument.
   Type pointer = LLVM::LLVMPointerType::get(b_.getContext());
@@ -60,13 +63,13 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     return LLVM::AllocaOp::create(b_, pointer, b_.getI64Type(), count, 8).getResult();
   };
   Value problem = allocate(sizeof(Problem) / 8);
-  auto put = [&](Value to, int64_t word, Value value) {
+  auto putWord = [&](Value to, int64_t word, Value value) {
     if (value.getType().isIndex()) value = toI64(value);
     LLVM::StoreOp::create(b_, value,
                           LLVM::GEPOp::create(b_, pointer, b_.getI64Type(), to,
                                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(word)}));
   };
-  auto set = [&](size_t byte, Value value) { put(problem, static_cast<int64_t>(byte / 8), value); };
+  auto set = [&](size_t byte, Value value) { putWord(problem, static_cast<int64_t>(byte / 8), value); };
   set(offsetof(Problem, a), a.data);
   set(offsetof(Problem, b), b.data);
   set(offsetof(Problem, rows), whole.sizes[0]);
@@ -99,7 +102,7 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     for (int64_t i = 1; i < count; ++i) {
       auto from = LLVM::GEPOp::create(b_, pointer, b_.getI64Type(), values_,
                                       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i - 1)});
-      put(values, i, LLVM::LoadOp::create(b_, b_.getI64Type(), from));
+      putWord(values, i, LLVM::LoadOp::create(b_, b_.getI64Type(), from));
     }
     Value code = func::ConstantOp::create(b_, epilogue.getFunctionType(), epilogue.getName());
     set(offsetof(Problem, epilogue), UnrealizedConversionCastOp::create(b_, pointer, code).getResult(0));
@@ -119,12 +122,34 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
         b_, pointer, b_.getI8Type(), function_.getArgument(3),
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(epilogueScratch + productScratch(product, element))});
   set(offsetof(Problem, isReplaced), isReplaced);
+  set(offsetof(Problem, isChain), constant(permits_.fixedReductions ? 1 : 0));
   // n is an operand as it is, t a transposed one.
   const std::string body =
       ("tsr.p." + name + "." + (product.transA ? "t" : "n") + (product.transB ? "t" : "n")).str();
   Vec<Value> arguments = {problem, function_.getArgument(1), function_.getArgument(2),
                           function_.getArgument(3)};
-  func::CallOp::create(b_, declareBody(body, ValueRange(arguments).getTypes()), arguments);
+  func::FuncOp callee = declareBody(body, ValueRange(arguments).getTypes());
+  if (product.leaf) {
+    Value leaves = allocate(sizeof(product::Leaves) / 8);
+    auto put = [&](size_t byte, Value value) { putWord(leaves, static_cast<int64_t>(byte / 8), value); };
+    Value code = func::ConstantOp::create(b_, callee.getFunctionType(), callee.getName());
+    put(offsetof(product::Leaves, body), UnrealizedConversionCastOp::create(b_, pointer, code).getResult(0));
+    put(offsetof(product::Leaves, steps), constant(product.leaf));
+    // Steps of k are rows of a transposed A, and of a B that is not transposed.
+    auto bytes = [&](const View &view, bool areRows) {
+      const int64_t ofElements = product.leaf * view.element.getIntOrFloatBitWidth() / 8;
+      return areRows
+                 ? b_.createOrFold<arith::MulIOp>(view.strides[view.strides.size() - 2], constant(ofElements))
+                 : constant(ofElements);
+    };
+    put(offsetof(product::Leaves, bytesOfA), bytes(a, product.transA));
+    put(offsetof(product::Leaves, bytesOfB), bytes(b, !product.transB));
+    put(offsetof(product::Leaves, digits), constant(digitsOffset));
+    arguments.insert(arguments.begin() + 1, leaves);
+    callee = declareBody(element.isF64() ? "tsr.p.f64.leaves" : "tsr.p.f32.leaves",
+                         ValueRange(arguments).getTypes());
+  }
+  func::CallOp::create(b_, callee, arguments);
   func::ReturnOp::create(b_);
   return function_;
 }

@@ -252,6 +252,7 @@ SmallVector<Value> KernelLowering::elementAt(Indices outer, int64_t axis, Value 
 
 LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   if (lowerCount(op)) return success();
+  if (op.getOrder() && op.getOrder()->isFixed()) return lowerFixedReduce(op);
   Value input = op.getInput();
   Type element = tile::tileType(input).getElementType();
   int64_t axis = op.getAxis(), n = tile::tileType(input).getDimSize(axis), lanes = lanesFor(input);

@@ -35,19 +35,19 @@ std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool f
 /// axis.
 std::string orderOf(int64_t reducedExtent) { return "tiles(" + std::to_string(reducedExtent) + ")"; }
 
-/// A product has one variant, whose body chooses by extents; it states how long that takes. Under fixed
-/// reductions its order is another one, which the name of a class would have to say.
+/// A product has one variant, whose body chooses by extents; it states how long that takes.
 std::vector<VariantProposal> proposeProduct(const VariantRequest &request,
                                             const codegen::Capabilities &capabilities) {
   auto product = *schedule::GroupOp(request.group).getBody().front().getOps<graph::MatmulOp>().begin();
   const std::optional<DType> operand = dtypeOfMemory(product.getA().getType().getElementType());
-  if (!operand || !llvm::is_contained(capabilities.products, *operand) || request.permits.fixedReductions)
-    return {};
+  if (!operand || !llvm::is_contained(capabilities.products, *operand)) return {};
   const bool isExact = !isFloat(*operand);
   return {{.name = "general",
            .when = "",
            .body = schedule::kTileBody.str(),
-           .order = isExact ? "exact" : "extents",
+           .order = isExact                           ? "exact"
+                    : request.permits.fixedReductions ? "leaves"
+                                                      : "extents",
            .cost = costOfProduct(request, *operand, capabilities.pairsOfBf16),
            .params = {}}};
 }

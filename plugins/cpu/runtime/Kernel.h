@@ -14,7 +14,7 @@ using KernelFn = void (*)(const uint64_t *values, int64_t begin, int64_t end, ui
 
 struct Kernel final : DeviceKernel {
   // for launches that run in the calling thread
-  static constexpr size_t kMostValues = 64, kMostScratch = 1 << 20;
+  static constexpr size_t kMostValues = 64, kMostScratch = 4 << 20;
 
   Kernel(const KernelSpec &spec, const void *entry, std::shared_ptr<void> code)
       : DeviceKernel(spec.valueCount), name(kernelName(spec.name)), forcedBody(spec.forcedBody),

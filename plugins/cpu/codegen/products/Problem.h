@@ -49,6 +49,7 @@ struct Problem {
   int64_t epilogueScratch; // bytes, a multiple of 64
   Way way;
   int64_t *isReplaced; // set to 1 if panels computed it instead of `way`; null if the body chooses
+  int64_t isChain;     // 1: each element is one chain over k, so no way of another order may be chosen
 };
 
 /// Computes the blocks [begin, end) of the grid: linear number (batch * blocks of columns + column block) *

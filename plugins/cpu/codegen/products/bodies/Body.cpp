@@ -39,7 +39,8 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   const bool isDone = runOneOf(
       *p,
       candidate<Way::Dot, TESSERA_A == n>([&] { return Dots::canCompute(*p); },
-                                          [&] { return Dots::takes(*p); }, [&] { runWith(Dots(x)); }),
+                                          [&] { return !p->isChain && Dots::takes(*p); },
+                                          [&] { runWith(Dots(x)); }),
       candidate<Way::Row, TESSERA_B == n>(
           [&] { return p->rows == 1; },
           // A batch of short rows is for blocks, which begin with the next

@@ -53,7 +53,8 @@ extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64
       candidate<Way::Dot, TESSERA_A == n>([&] { return hasOwn; }, [&] { return hasOwn; },
                                           [&] { runOwn.template operator()<Kind>(); }),
       candidate<Way::Dot, TESSERA_A == n>([&] { return Dots::canCompute(*p); },
-                                          [&] { return Dots::takes(*p); }, [&] { runWith(Dots(x)); }),
+                                          [&] { return !p->isChain && Dots::takes(*p); },
+                                          [&] { runWith(Dots(x)); }),
 #ifdef __AVX512F__
       candidate<Way::TwoByTwo, kHasTwoByTwo>([&] { return Least::takes(*p); },
                                              [&] { return Least::takes(*p); },

@@ -1,0 +1,73 @@
+// Sums and products in an order of fixed_reductions, `#tile.order<lanes = 64, block = 1024>`, that threads do
+// not share evenly: each result is computed by one thread. A scalar is computed by all of them, so that each
+// has it.
+#include "compiler/codegen/gpu/Lowering.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace tessera::gpu {
+namespace {
+
+/// The code of a block is repeated for each block of a tile, up to so many.
+constexpr int64_t kMostBlocks = 64;
+
+} // namespace
+
+LogicalResult KernelLowering::reduceByThreads(tile::ReduceOp op) {
+  Value input = op.getInput();
+  const auto type = tile::tileType(input);
+  const int64_t axis = op.getAxis(), n = type.getDimSize(axis);
+  const int64_t lanes = op.getOrder()->getLanes(), block = op.getOrder()->getBlock();
+  if (llvm::divideCeil(n, block) > kMostBlocks)
+    return op.emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED): " << n
+                            << " elements of a tile in blocks of " << block << ": at most " << kMostBlocks
+                            << " blocks are, so reduce parts of them";
+  auto fold = [&](Value x, Value y) { return combine(op.getKind(), /*isUnsigned=*/false, x, y); };
+  const Value start = neutral(op.getKind(), /*isUnsigned=*/false, type.getElementType());
+  Value isInside = insideCondition(ValueRange(input));
+  auto element = [&](ArrayRef<Value> at, Value k) {
+    SmallVector<Value> index(at);
+    index.insert(index.begin() + axis, k);
+    return evaluate(input, index, 0, {!isInside});
+  };
+  auto resultAt = [&](ArrayRef<Value> at) {
+    Vec<Value> blocks;
+    for (int64_t from = 0; from < n; from += block) {
+      const int64_t count = std::min(block, n - from), whole = count / lanes * lanes;
+      Vec<Value> sums(lanes, start);
+      auto loop = scf::ForOp::create(b_, constant(from), constant(from + whole), constant(lanes), sums);
+      {
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(loop.getBody());
+        Vec<Value> next;
+        for (auto [lane, sum] : llvm::enumerate(loop.getRegionIterArgs()))
+          next.push_back(fold(sum, element(at, arith::AddIOp::create(b_, loop.getInductionVar(),
+                                                                     constant(static_cast<int64_t>(lane))))));
+        scf::YieldOp::create(b_, next);
+      }
+      sums = Vec<Value>(loop.getResults());
+      for (int64_t lane = 0; lane < count - whole; ++lane)
+        sums[lane] = fold(sums[lane], element(at, constant(from + whole + lane)));
+      for (int64_t half = lanes / 2; half; half /= 2)
+        for (int64_t lane = 0; lane < half; ++lane)
+          sums[lane] = fold(sums[lane], sums[lane + half]);
+      blocks.push_back(sums.front());
+    }
+    for (size_t left = blocks.size(); left > 1; left = (left + 1) / 2)
+      for (size_t i = 0; 2 * i < left; ++i)
+        blocks[i] = 2 * i + 1 < left ? fold(blocks[2 * i], blocks[2 * i + 1]) : blocks[2 * i];
+    return blocks.front();
+  };
+  if (!tile::isTile(op.getResult())) {
+    map_.map(op.getResult(), resultAt({}));
+    return success();
+  }
+  SmallVector<int64_t> kept(type.getShape());
+  kept.erase(kept.begin() + axis);
+  Place to = place(op.getResult());
+  nest(kept, 0, [&](Indices at, int64_t) { storePlace(to, resultAt(Vec<Value>(at)), at); });
+  return success();
+}
+
+} // namespace tessera::gpu

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""The profile strict: sums, products and attention against a NumPy model of docs/strict.md, bit for bit, on every x86-64 level
+and on emulated devices of each vendor; and what follows: rows do not depend on their number, nor prefill on the queries."""
+import argparse
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+
+from cli_test import Cli, Tsr
+
+LEVELS = ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"]
+GPUS = [("ptx:emulated", "sm_90a"), ("rocm:emulated", "gfx942"), ("levelzero:emulated", "pvc")]
+HEAD = "import tessera as ts\n\n\n"
+SUMS = HEAD + """@ts.jit
+def f(x: ts.Tensor["M", "N", ts.f32]):
+    return ts.sum(x, axis=1), ts.sum(x, axis=0), ts.sum(x), ts.mean(x, axis=1), ts.prod(x, axis=1)
+"""
+PRODUCT = HEAD + """@ts.jit
+def f(a: ts.Tensor["M", "K", ts.{0}], b: ts.Tensor["K", "N", ts.{0}]):
+    return ts.matmul(a, b, dtype=ts.f32)
+"""
+TURNED = HEAD + """@ts.jit
+def f(a: ts.Tensor["M", "K", ts.f32], b: ts.Tensor["N", "K", ts.f32]):
+    return ts.gemm(a, b, trans_b=True)
+"""
+TILES = HEAD + """@ts.kernel
+def k(A: ts.Tensor["M", "K", ts.f32], B: ts.Tensor["K", "N", ts.f32], C: ts.Tensor["M", "N", ts.f32]):
+    for m in ts.tile.parallel(0, M, 16):
+        for n in ts.tile.parallel(0, N, 32):
+            acc = ts.tile.zeros((16, 32), ts.f32)
+            for k in ts.tile.range(0, K, {0}):
+                acc = ts.tile.mma(A[m:m+16, k:k+{0}], B[k:k+{0}, n:n+32], acc)
+            C[m:m+16, n:n+32] = acc
+"""
+TILE = HEAD + """@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", ts.f32], C: ts.Tensor["N", ts.f32]):
+    for i in ts.tile.parallel(0, 1, 1):
+        x = X[0:{0}, 0:{1}]
+        R[0:{0}] = ts.tile.sum(x, axis=1)
+        C[0:{1}] = ts.tile.sum(x, axis=0)
+"""
+ATTENTION = HEAD + """@ts.jit
+def f(q: ts.Tensor["H", "S", 16, ts.f32], k: ts.Tensor["H", "T", 16, ts.f32], v: ts.Tensor["H", "T", 16, ts.f32]):
+    return ts.flash_attention(q, k, v, causal=True)
+"""
+ARITHMETIC = HEAD + """@ts.jit
+def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    return x + y, x * y, -x, ts.minimum(x, y), ts.sqrt(x), ts.where(x > y, x, y)
+"""
+
+
+def fma(a, b, c):
+    """a * b + c in f32, rounded once: the product is exact in f64, the sum is rounded to odd."""
+    a, b, c = (x.astype("f8") for x in (a, b, c))
+    product = a * b
+    total = product + c
+    back = total - product
+    error = (product - (total - back)) + (c - back)
+    bits = total.view("i8")
+    toward = np.where((error > 0) == (total > 0), 1, -1)
+    odd = np.where((error != 0) & (bits & 1 == 0), bits + toward, bits)
+    return odd.view("f8").astype("f4")
+
+
+def join(nodes, combine):
+    while len(nodes) > 1:
+        nodes = [combine(*nodes[i:i + 2]) if i + 1 < len(nodes) else nodes[i] for i in range(0, len(nodes), 2)]
+    return nodes[0]
+
+
+def along_last(x, combine=np.add, start=0):
+    blocks = []
+    for first in range(0, max(x.shape[-1], 1), 1024):
+        lanes = np.full((*x.shape[:-1], 64), start, x.dtype)
+        for at in range(first, min(first + 1024, x.shape[-1]), 64):
+            part = x[..., at:at + 64]
+            lanes[..., :part.shape[-1]] = combine(lanes[..., :part.shape[-1]], part)
+        while lanes.shape[-1] > 1:
+            half = lanes.shape[-1] // 2
+            lanes = combine(lanes[..., :half], lanes[..., half:])
+        blocks.append(lanes[..., 0])
+    return join(blocks, combine)
+
+
+def along_first(x):
+    leaves = []
+    for first in range(0, max(len(x), 1), 256):
+        total = np.zeros(x.shape[1:], x.dtype)
+        for row in x[first:first + 256]:
+            total = total + row
+        leaves.append(total)
+    return join(leaves, np.add)
+
+
+def product(a, b, leaf=256):
+    leaves = []
+    for first in range(0, max(a.shape[1], 1), leaf):
+        total = np.zeros((len(a), b.shape[1]), "f4")
+        for k in range(first, min(first + leaf, a.shape[1])):
+            total = fma(a[:, k:k + 1] + 0 * total, b[k:k + 1] + 0 * total, total)
+        leaves.append(total)
+    return join(leaves, np.add) + np.float32(0)
+
+
+def bits(x):
+    return x.view({2: "u2", 4: "u4", 8: "u8"}[x.itemsize])
+
+
+class Strict(Cli):
+    def numbers(self, *shape):
+        """Of magnitudes so different that each order of a sum has bits of its own."""
+        return (self.random.standard_normal(shape) * np.exp2(self.random.integers(-8, 8, shape))).astype("f4")
+
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(20)
+
+    def run_on(self, device, inputs, outputs):
+        """The outputs of the program on a CPU level or an emulated device."""
+        if isinstance(device, tuple):
+            program = self.file, "--numerics", "strict", "--backend", device[0], "--arch", device[1]
+        else:
+            bundle = self.folder / "p.tsrb"
+            made = self.call("compile", self.file, "--emit", "bundle", "--numerics", "strict", "--target", device, "-o", bundle)
+            self.assertEqual(made.status, 0, made.errors)
+            program = (bundle,)
+        ran = self.call("run", *program, "--in", *(f"{name}={self.array(name, x)}" for name, x in inputs.items()),
+                        "--out", *(f"{name}={self.folder / name}.out.npy" for name in outputs))
+        self.assertEqual(ran.status, 0, ran.errors)
+        return {name: np.load(self.folder / f"{name}.out.npy") for name in outputs}
+
+    def levels(self):
+        return LEVELS if "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text() else LEVELS[:2]
+
+    def check(self, source, inputs, expected, devices):
+        self.source(source)
+        for device in devices:
+            with self.subTest(device=device, shapes=[x.shape for x in inputs.values()]):
+                for name, got in self.run_on(device, inputs, expected).items():
+                    wrong = bits(got) != bits(np.asarray(expected[name]))
+                    self.assertEqual(got.shape, np.shape(expected[name]))
+                    self.assertEqual(np.count_nonzero(wrong), 0, f"{name}: {np.argwhere(wrong)[:3].tolist()}")
+
+    def test_sums(self):
+        for i, shape in enumerate([(1, 1), (5, 100), (2, 1025), (300, 77), (600, 33), (3, 5000)]):
+            x = self.numbers(*shape)
+            rows = along_last(x)
+            expected = {"result0": rows, "result1": along_first(x), "result2": along_last(x.reshape(-1)), "result3": rows / np.float32(shape[1]),
+                        "result4": along_last(x, np.multiply, 1)}
+            with np.errstate(over="ignore", under="ignore"):
+                self.check(SUMS, {"x": x}, expected, self.levels() + GPUS[i % 3:][:1])
+
+    def test_tiles_of_kernels(self):
+        for i, (m, n) in enumerate([(3, 5), (8, 100), (300, 70), (5, 3000), (600, 33)]):
+            x = self.numbers(m, n)
+            self.check(TILE.format(m, n), {"X": x}, {"R": along_last(x), "C": along_first(x)}, self.levels() + GPUS[i % 3:][:1])
+
+    def test_products(self):
+        """Of few rows, of ragged blocks, of several leaves; the last ones are the second half of a leaf and one step more."""
+        for i, (m, k, n) in enumerate([(1, 1, 1), (5, 256, 7), (5, 257, 7), (1, 1000, 33), (70, 300, 65), (9, 3000, 3), (7, 0, 5)]):
+            a, b = self.numbers(m, k), self.numbers(k, n)
+            expected = {"result": product(a, b)}
+            self.check(PRODUCT.format("f32"), {"a": a, "b": b}, expected, self.levels() + GPUS[i % 3:][:1])
+            self.check(TURNED, {"a": a, "b": np.ascontiguousarray(b.T)}, expected, self.levels()[1:])
+
+    def test_many_leaves_of_many_blocks(self):
+        """More programs than are joined together, and a number of leaves that is no power of two."""
+        a, b = self.numbers(500, 1400), self.numbers(1400, 130)
+        self.check(PRODUCT.format("f32"), {"a": a, "b": b}, {"result": product(a, b)}, self.levels()[1:])
+
+    def test_narrow_products(self):
+        for dtype, keep in (("bf16", 0xffff0000), ("f16", 0xffffe000)):
+            a, b = self.random.standard_normal((33, 600)).astype("f4"), self.random.standard_normal((600, 40)).astype("f4")
+            a, b = ((x.view("u4") & keep).astype("u4").view("f4") for x in (a, b))
+            files = (a, b) if dtype == "bf16" else (a.astype("f2"), b.astype("f2"))
+            self.check(PRODUCT.format(dtype), dict(zip("ab", files)), {"result": product(a, b)}, self.levels() + GPUS[:1])
+
+    def test_the_tile_along_k_changes_nothing(self):
+        a, b = self.numbers(20, 300), self.numbers(300, 40)
+        for i, step in enumerate((16, 64, 100)):
+            self.check(TILES.format(step), {"A": a, "B": b}, {"C": product(a, b, leaf=1 << 40)}, self.levels() + GPUS[i:][:1])
+
+    def test_underflow_leaves_no_negative_zero(self):
+        a, b = np.full((3, 5), -1e-30, "f4"), np.full((5, 4), 1e-30, "f4")
+        self.check(PRODUCT.format("f32"), {"a": a, "b": b}, {"result": np.zeros((3, 4), "f4")}, self.levels() + GPUS[:1])
+
+    def test_nans_have_one_form(self):
+        special = np.array([0x7f800001, 0x7fc00123, 0xffc00000, 0xff800123, 0x7f800000, 0xff800000, 0, 0x80000000, 0x3f800000, 0xbf800000, 1], "u4")
+        x, y = (v.ravel().copy().view("f4") for v in np.meshgrid(special, special))
+        with np.errstate(all="ignore"):
+            results = [x + y, x * y, -x, np.where(np.isnan(x) | np.isnan(y), np.nan, np.where((x < y) | (x == y) & np.signbit(x), x, y)), np.sqrt(x)]
+            results = [np.where(np.isnan(r), np.uint32(0x7fc00000).view("f4"), r).astype("f4") for r in results]
+            results.append(np.where(x > y, x, y))  # moves what was there
+        self.check(ARITHMETIC, {"x": x, "y": y}, {f"result{i}": r for i, r in enumerate(results)}, self.levels() + GPUS)
+
+    def test_prefill_is_decode(self):
+        """A row of causal attention has the same bits if only its query and the keys that it sees are given."""
+        self.source(ATTENTION)
+        for length in (130, 2300):
+            q, k, v = (self.random.standard_normal((2, length, 16)).astype("f4") for _ in range(3))
+            device = self.levels()[-1]
+            whole = self.run_on(device, {"q": q, "k": k, "v": v}, ["result"])["result"]
+            for row in (0, 5, 128, length - 1):
+                seen = slice(0, row + 1)
+                one = self.run_on(device, {"q": q[:, row:row + 1].copy(), "k": k[:, seen].copy(), "v": v[:, seen].copy()}, ["result"])["result"]
+                self.assertEqual(one.tobytes(), np.ascontiguousarray(whole[:, row:row + 1]).tobytes(), f"row {row} of {length}")
+            for other in self.levels()[:-1] + GPUS:
+                self.assertEqual(self.run_on(other, {"q": q, "k": k, "v": v}, ["result"])["result"].tobytes(), whole.tobytes(), other)
+
+    def test_rows_do_not_depend_on_their_number(self):
+        self.source(HEAD + """@ts.jit
+def f(x: ts.Tensor["M", 700, ts.f32], w: ts.Tensor[700, 90, ts.f32]):
+    return ts.softmax(ts.layer_norm(x) @ w)
+""")
+        x, w = self.numbers(50, 700), self.numbers(700, 90)
+        device = self.levels()[-1]
+        whole = self.run_on(device, {"x": x, "w": w}, ["result"])["result"]
+        for rows in (1, 3, 17):
+            part = self.run_on(device, {"x": x[20:20 + rows].copy(), "w": w}, ["result"])["result"]
+            self.assertEqual(part.tobytes(), whole[20:20 + rows].tobytes(), rows)
+
+    def test_a_schedule_with_other_tiles_has_the_same_bits_or_is_refused(self):
+        self.source(HEAD + '@ts.jit\ndef f(x: ts.Tensor["M", "N", ts.f32]):\n    return ts.sum(x, axis=1)\n')
+        text = self.call("compile", self.file, "--emit", "schedule", "--numerics", "strict").output
+        self.assertIn(", 1024>", text)
+        x = self.numbers(3, 5000)
+        edited = self.folder / "edited.mlir"
+        for extent, is_legal in ((1024, True), (4096, True), (512, False), (3072, False)):
+            edited.write_text(text.replace(", 1024>", f", {extent}>"))
+            ran = self.call("run", edited, "--in", f"x={self.array('x', x)}", "--out", f"result={self.folder / 'y.npy'}")
+            self.assertEqual(ran.status == 0, is_legal, ran.errors)
+            if is_legal:
+                self.assertEqual(np.load(self.folder / "y.npy").tobytes(), along_last(x).tobytes(), extent)
+            else:
+                self.assertIn("fixed_reductions joins blocks of 1024", ran.errors)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tsr", required=True)
+    options, rest = parser.parse_known_args()
+    Strict.tsr = Tsr(options.tsr)
+    unittest.main(argv=[sys.argv[0], *rest])
