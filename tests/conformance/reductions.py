@@ -3,6 +3,7 @@ import numpy as np
 
 from cases import program, want
 from dtypes import DTYPES, FLOATS, INTS, limits, quantize, random
+from unsigned import UNSIGNED  # and u64 in DTYPES
 
 ROWS, COLUMNS = 8, 32
 SIZES = [(1, 1), (7, 31), (8, 32), (3, 5), (16, 32), (17, 29), (0, 4), (4, 0)]
@@ -307,7 +308,35 @@ def k(X: ts.Tensor["M", 4096, ts.f32], S: ts.Tensor["M", ts.f32], Y: ts.Tensor["
     yield p
 
 
+def quotients():
+    """Divisions that a scan or a sum reads past the tile's edge, where the divisor and its guards have no elements."""
+    floor = lambda x, y, f: np.where(y == 0, 0, f(x, np.where(y == 0, 1, y)))
+    for dtype in ("i64", "i32", "i16", *UNSIGNED):
+        total = result_of("sum", dtype)
+        p = program(f"reductions/quotients/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], Y: ts.Tensor["M", "N", ts.{dtype}], C: ts.Tensor["M", "N", ts.{total}], S: ts.Tensor["N", ts.{total}],
+      Q: ts.Tensor["M", "N", ts.{total}], E: ts.Tensor["M", 1, ts.{total}]):
+    for n in ts.tile.parallel(0, N, {COLUMNS}):
+        x = X[0:{ROWS}, n:n+{COLUMNS}]
+        y = Y[0:{ROWS}, n:n+{COLUMNS}]
+        C[0:{ROWS}, n:n+{COLUMNS}] = ts.tile.cumsum(x // y, axis=0)
+        S[n:n+{COLUMNS}] = ts.tile.sum(x % (y * y + 1), axis=0)
+        Q[0:{ROWS}, n:n+{COLUMNS}] = ts.tile.cumsum(x // y + x % y, axis=0)
+    for m in ts.tile.parallel(0, 1):
+        E[0:{ROWS}, :] = ts.tile.cumsum(X[0:{ROWS}, 0:1] // Y[0:{ROWS}, 0:1], axis=0)
+""")
+        for m, n in ((3, 5), (8, 32), (5, 33), (1, 1), (7, 64)):
+            rng = np.random.default_rng(m)
+            x, y = rng.integers(0, 100, (m, n)), rng.integers(0, 4, (m, n))
+            x, y = (x - 50, y - 2) if dtype[0] == "i" else (x, y)
+            q, r = floor(x, y, np.floor_divide), floor(x, y, np.mod)
+            p.run({"M": m, "N": n}, {"X": (dtype, x), "Y": (dtype, y)},
+                  {"C": want(total, np.cumsum(q, 0)), "S": want(total, (x % (y * y + 1)).sum(0)), "Q": want(total, np.cumsum(q + r, 0)), "E": want(total, np.cumsum(q[:, :1], 0))})
+        yield p
+
+
 def programs():
+    yield from quotients()
     yield from reductions()
     yield from nan_and_infinity()
     yield from arg_reductions()

@@ -104,6 +104,45 @@ Value TileLowering::convert(Value v, DType from, DType to) {
   return tile::emitCast(b_, b_.getLoc(), v, from, to);
 }
 
+/// Is the divisor, or a condition that guards it, loaded from the place of a tile? Such a tile has anything
+/// where nothing observes it, so that the divisor may be zero there.
+static bool isDivisorInMemory(Value v) {
+  if (!tile::isTile(v)) return false;
+  if (tile::inMemory(v)) return true;
+  Operation *op = v.getDefiningOp();
+  if (isa_and_nonnull<tile::BroadcastOp, tile::ExpandDimsOp, tile::SliceOp>(op))
+    return isDivisorInMemory(op->getOperand(0));
+  auto select = dyn_cast_or_null<arith::SelectOp>(op);
+  if (!select) return false; // a program's own guards are selects
+  const bool isGuardedTwice = isa_and_nonnull<arith::SelectOp>(select.getFalseValue().getDefiningOp());
+  return isDivisorInMemory(select.getCondition()) ||
+         (isGuardedTwice && isDivisorInMemory(select.getFalseValue()));
+}
+
+/// Makes the divisor of `division`, which computes elements that may not be observed, 1 where the processor
+/// would end the program.
+void TileLowering::guardDivision(Operation *op, OperationState &division) {
+  const bool isSigned = isa<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::RemSIOp>(op);
+  if (!divisionTraps() || !(isSigned || isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp>(op)) ||
+      !isDivisorInMemory(op->getOperand(1)))
+    return;
+  Value x = division.operands[0], y = division.operands[1];
+  auto element = dyn_cast<IntegerType>(getElementTypeOrSelf(y.getType()));
+  if (!element) return;
+  auto number = [&](const APInt &n) { return constantOf(y.getType(), b_.getIntegerAttr(element, n)); };
+  auto isEqual = [&](Value v, const APInt &n) {
+    return arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, v, number(n)).getResult();
+  };
+  const unsigned width = element.getWidth();
+  Value isUnsafe = isEqual(y, APInt::getZero(width));
+  if (isSigned) {
+    Value overflows = arith::AndIOp::create(b_, isEqual(x, APInt::getSignedMinValue(width)),
+                                            isEqual(y, APInt::getAllOnes(width)));
+    isUnsafe = arith::OrIOp::create(b_, isUnsafe, overflows);
+  }
+  division.operands[1] = arith::SelectOp::create(b_, isUnsafe, number(APInt(width, 1)), y);
+}
+
 Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes, Mode mode) {
   using namespace tile;
   EvaluatedScope scope(*this);
@@ -155,6 +194,7 @@ Value TileLowering::evaluateElementwise(Operation *op, Indices at, int64_t lanes
   OperationState state(b_.getLoc(), op->getName());
   for (Value operand : op->getOperands())
     state.addOperands(evaluate(operand, at, lanes, mode));
+  guardDivision(op, state);
   state.addTypes(vectorOf(tileType(op->getResult(0)).getElementType(), lanes));
   state.propertiesAttr = op->getPropertiesAsAttribute();
   return b_.create(state)->getResult(0);

@@ -149,6 +149,8 @@ protected:
   /// be computed side by side: so that one waits for its results while another goes on, or because memory is
   /// accessed in wider pieces.
   virtual int64_t vectorsFor(mlir::ValueRange /*roots*/) { return 1; }
+  /// Does a division of integers by zero, or one that overflows, end the program?
+  virtual bool divisionTraps() const { return false; }
   /// `lanes` of a single element that others are copies of.
   virtual int64_t lanesOfOne() const { return 1; }
   /// i1: the rows of the window can be accessed in pieces as wide as `vectorsFor` says. Null if any can.
@@ -287,6 +289,7 @@ protected:
   Value evaluateElementwise(Operation *, Indices at, int64_t lanes, Mode mode);
   Value evaluateBroadcast(tile::BroadcastOp, Indices at, int64_t lanes, Mode mode);
   Value evaluateMask(tile::MaskOp, Indices at, int64_t lanes, Mode mode);
+  void guardDivision(Operation *op, mlir::OperationState &division);
   /// The word of Philox's output as i32, or as a uniform f32.
   Value evaluateRand(tile::RandOp, Value seed, Value offset, int64_t lanes);
   Value constantVector(mlir::DenseElementsAttr, Indices at, int64_t lanes);

@@ -112,6 +112,7 @@ private:
   void versioned(Value condition, llvm::function_ref<void(Mode)> emit) override;
   /// The widest element of the computation decides.
   int64_t vectorsFor(mlir::ValueRange roots) override;
+  bool divisionTraps() const override { return true; }
   bool computesFunction(mlir::ValueRange roots);
   int64_t lanesFor(mlir::ValueRange roots, llvm::ArrayRef<Type> more = {}) override;
 
