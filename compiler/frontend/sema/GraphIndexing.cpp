@@ -484,7 +484,7 @@ Value graphScan(Elaborator &ctx, GraphCall &a) {
   const bool isNarrow = isFloat(x.dtype) && info(x.dtype).bits < 32;
   const DType given = x.dtype;
   if (adds && isNarrow) x = ctx.cast(std::move(x), DType::F32, loc);
-  if (adds && !isFloat(x.dtype) && x.dtype != DType::I64) x = ctx.cast(std::move(x), DType::I32, loc);
+  if (adds && !isFloat(x.dtype) && info(x.dtype).bits < 32) x = ctx.cast(std::move(x), DType::I32, loc);
   if (adds && !checkAccumulator(ctx, x, a.locOf(0))) return Value::error();
   if (adds && x.accum == DType::F64) x = ctx.cast(std::move(x), DType::F64, loc);
   int node = ctx.graphNode(x, loc);
