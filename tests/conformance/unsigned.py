@@ -199,7 +199,7 @@ def k(X: ts.Tensor[50, ts.f32], at: ts.Tensor[40, ts.{dtype}], Y: ts.Tensor[40, 
         y = values(dtype, 200, 4)[::-1].copy()
         p = program(f"unsigned/graph/{dtype}", f"""@ts.jit
 def k(x: ts.Tensor["n", ts.{dtype}], y: ts.Tensor["n", ts.{dtype}]):
-    return ts.minimum(x, y) + x // 5, ts.max(x), ts.min(y), x < y, ts.cast(x, ts.f64), ts.cumsum(x), ts.cumprod(y | 1)
+    return ts.minimum(x, y) + x // 5, ts.max(x), ts.min(y), x < y, ts.cast(x, ts.f64), ts.cumsum(x), ts.cumprod(y | 1), ts.sign(x.astype(ts.i64))
 """)
         sums = "i32" if dtype == "u16" else dtype  # of narrow integers
         wide = np.dtype("i4") if dtype == "u16" else kind
@@ -208,7 +208,8 @@ def k(x: ts.Tensor["n", ts.{dtype}], y: ts.Tensor["n", ts.{dtype}]):
                         {"result0": want(dtype, bits(np.minimum(x, y) + x // kind(5))), "result1": want(dtype, bits(x.max())), "result2": want(dtype, bits(y.min())),
                          "result3": want("bool", (x < y).astype("i8")), "result4": want("f64", x.astype("f8")),
                          "result5": want(sums, bits(np.cumsum(x.astype(wide), dtype=wide))),
-                         "result6": want(sums, bits(np.cumprod((y | 1).astype(wide), dtype=wide)))})
+                         "result6": want(sums, bits(np.cumprod((y | 1).astype(wide), dtype=wide))),
+                         "result7": want("i64", np.sign(x.astype("i8")))})
     for dtype in ("u32", "u64"):
         x = values(dtype, 300, 11)
         p = program(f"unsigned/atomics/{dtype}", f"""@ts.kernel

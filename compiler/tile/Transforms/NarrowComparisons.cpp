@@ -143,7 +143,8 @@ Sum sumOf(Value v, int &budget) {
         return sum;
       }
   auto cast = dyn_cast_or_null<CastOp>(op);
-  if (cast && isa<IntegerType>(getElementTypeOrSelf(cast.getInput())))
+  auto from = cast ? dyn_cast<IntegerType>(getElementTypeOrSelf(cast.getInput())) : IntegerType();
+  if (from && from.getWidth() < 64)
     sum.terms.push_back({cast.getInput(), cast.getFromAttr()});
   else
     sum.terms.push_back({v, {}});
