@@ -195,7 +195,40 @@ def k(X: ts.Tensor["n", ts.f32]):
 """, error="E_TYPE")
 
 
+def extremes():
+    """Masked elements are never the position of an extreme, also where all others are the neutral element."""
+    for dtype, high in (("f32", np.inf), ("f64", np.inf), ("u8", 255), ("i32", 2**31 - 1), ("i64", 2**63 - 1)):
+        p = program(f"masks/extremes/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.{dtype}], K: ts.Tensor["M", "N", ts.bool], R: ts.Tensor["M", ts.i32], C: ts.Tensor["N", ts.i32],
+      W: ts.Tensor[1, ts.i32], G: ts.Tensor["M", ts.i32], I: ts.Tensor[8, ts.i32]):
+    x = X[0:8, 0:16]
+    kept = ts.tile.mask(x, K[0:8, 0:16])
+    R[0:8] = ts.tile.argmin(kept, axis=1)
+    C[0:16] = ts.tile.argmin(kept, axis=0)
+    W[0] = ts.tile.argmin(kept)
+    G[0:8] = ts.tile.argmin(X[0:8, I[0:8]], axis=1)
+""")
+        for m, n in ((8, 16), (5, 11), (1, 3)):
+            rng = np.random.default_rng(m)
+            x = np.where(rng.random((m, n)) < 0.8, high, 3)
+            x[0] = high
+            keep, index = rng.random((m, n)) < 0.4, np.array([-1, n, 2, 0, 2, -3, 1, 99])
+            keep[0] = [False] * (n - 2) + [True] * 2
+            keep[-1] |= ~keep.any(0)  # of lines without elements nothing is known
+            keep[:, -1] |= ~keep.any(1)
+            least = lambda v, k, at: min(at, key=lambda i: (not k.flat[i], v.flat[i], i))
+            first = lambda v, k, axis: np.apply_along_axis(lambda at: least(v, k, at), axis, np.arange(v.size).reshape(v.shape))
+            row, column = divmod(least(x, keep, range(m * n)), n)
+            inside = (index >= 0) & (index < n)
+            gathered = x[:, np.where(inside, index, 0)]
+            p.run({"M": m, "N": n}, {"X": (dtype, x), "K": ("bool", keep.astype("i8")), "I": ("i32", index)},
+                  {"R": want("i32", first(x, keep, 1) % n), "C": want("i32", first(x, keep, 0) // n), "W": want("i32", [16 * row + column]),
+                   "G": want("i32", first(gathered, np.broadcast_to(inside, gathered.shape), 1) % 8)})
+        yield p
+
+
 def programs():
+    yield from extremes()
     yield from folding()
     yield from filling()
     yield from loops()

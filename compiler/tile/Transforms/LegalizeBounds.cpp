@@ -9,7 +9,8 @@
 //                                                  %s = tile.reduce sum %m axis 0
 //
 // The complete rules, and the reasons for them, are in docs/decisions/0002 and 0019. BoundsOfReads.cpp
-// computes the boxes of tiles that are read, BoundsInRegions.cpp those of tiles that loops and branches
+// computes the boxes of tiles that are read, BoundsOfPositions.cpp keeps positions of extremes in bounds,
+// BoundsInRegions.cpp those of tiles that loops and branches
 // carry, BoundsOfSums.cpp those of sums of products, and InvariantBounds.cpp those that every iteration of a
 // loop has.
 #include "compiler/tile/IR/DTypes.h"
@@ -228,37 +229,6 @@ void BoundsLegalizer::fill(OpOperand &operand, TypedAttr with, std::optional<uns
   }
   DenseMap<Value, Value> done;
   operand.set(filled(b, loc, operand.get(), arith::ConstantOp::create(b, loc, with), done));
-}
-
-/// The position of an extreme. The neutral element may tie with elements in bounds, and one that is out of
-/// bounds and before them would win: such a result is moved to the first element in bounds. The argmax of a
-/// whole tile is that of the flattened tile; there the operand of the reshape is filled with the neutral
-/// element.
-void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
-  OpOperand &operand = op->getOpOperand(0);
-  OpBuilder b(op);
-  Location loc = op.getLoc();
-  Value first; // position of the first element in bounds
-  if (auto reshape = operand.get().getDefiningOp<ReshapeOp>();
-      reshape && bounds(reshape.getInput()).hasBox()) {
-    Box box = bounds(reshape.getInput()).box;
-    first = indexConstant(b, loc, 0);
-    for (auto [extent, axis] : llvm::zip(tileType(reshape.getInput()).getShape(), box))
-      first =
-          arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, first, indexConstant(b, loc, extent)),
-                                axis ? axis->lo : indexConstant(b, loc, 0));
-  } else if (auto interval = bounds(operand.get()).box[op.getAxis()]) {
-    first = interval->lo;
-  }
-  fill(operand, op.neutralElement(operand), op.combinedAxis(operand));
-  if (!first) return;
-  b.setInsertionPointAfter(op);
-  first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
-  if (isTile(op.getResult())) first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
-  Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), first);
-  Value result = moved->getResult(0);
-  if (isTile(result)) bounds_[result] = bounds(op.getResult());
-  op.getResult().replaceAllUsesExcept(result, moved);
 }
 
 /// Returns the box of a factor of a product, which is a tile or a shared buffer.
