@@ -258,7 +258,49 @@ def k(X: ts.Tensor[{len(points)}, ts.{dtype}]):
             yield p.run({}, {"X": (dtype, np.array(points))}, {"result": want("bool", np.ones(len(points), "i8"))})
 
 
+def numbers_of_dims():
+    """Numbers computed from literals and dims are computed in f64 beside f64."""
+    expected = lambda x, n, i: [x / n, x / (n - 0.1), x * np.sqrt(n) + np.exp(1 / n), x + (i + 1) / 3 * 0.1, x / n * 3]
+    p = program("folding/dims/kernel", """@ts.kernel
+def k(X: ts.Tensor["N", ts.f64], Y: ts.Tensor[5, "N", ts.f64]):
+    inverse, root = 1.0 / N, math.sqrt(N)
+    for i in ts.tile.parallel(0, N, 8):
+        x = X[i:i+8]
+        third = (i + 1.0) / 3.0
+        grown = ts.f64(1.0 / N)
+        for j in range(1):
+            grown = grown * 3.0
+        Y[0, i:i+8] = x * inverse
+        Y[1, i:i+8] = x / (N - 0.1)
+        Y[2, i:i+8] = x * root + ts.exp(inverse)
+        Y[3, i:i+8] = x + third * 0.1
+        Y[4, i:i+8] = x * grown
+""")
+    g = program("folding/dims/graph", """@ts.jit
+def f(X: ts.Tensor["N", ts.f64]):
+    inverse = 1.0 / N
+    i = ts.cast(ts.arange(N) // 8 * 8, ts.f64)
+    return X * inverse, X / (N - 0.1), X * math.sqrt(N) + ts.exp(inverse), X + (i + 1.0) / 3.0 * 0.1, X * (3.0 / N)
+""")
+    for n in (1, 7, 100):
+        x = np.random.default_rng(n).uniform(-1, 1, n)
+        y = expected(x, n, np.arange(n) // 8 * 8)
+        p.run({"N": n}, {"X": ("f64", x)}, {"Y": want("f64", np.stack(y), rtol=1e-14, atol=1e-15)})
+        g.run({"N": n}, {"X": ("f64", x)}, {f"result{i}": want("f64", v, rtol=1e-14, atol=1e-15) for i, v in enumerate(y)})
+    yield p
+    yield g
+    yield program("folding/dims/changed", """@ts.kernel
+def k(X: ts.Tensor["N", ts.f64]):
+    for i in ts.tile.parallel(0, N, 8):
+        grown = 1.0 / N
+        for j in range(2):
+            grown = grown * 3.0
+        X[i:i+8] = X[i:i+8] * grown
+""", error="E_TYPE_MIX")
+
+
 def programs():
+    yield from numbers_of_dims()
     yield from functions()
     yield from operators()
     yield from casts()

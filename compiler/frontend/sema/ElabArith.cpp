@@ -140,6 +140,8 @@ Value Elaborator::convert(Value v, DType to, Range loc) {
 
 Value Elaborator::cast(Value v, DType to, Range loc) {
   if (v.isError()) return v;
+  if (v.weak && v.isRuntime() && v.isScalar() && v.dtype == DType::F32 && to == DType::F64)
+    if (ExprPtr e = inDouble(*v.expr)) return Value::of(std::move(e));
   if (v.isGraph()) return graphCast(std::move(v), to, loc);
   if (v.isScalar() && v.isConst) return castConstant(v, to);
   if (v.dtype == to) {
@@ -201,6 +203,14 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     return true;
   }
   auto to = [&](Value &v, DType t) {
+    const bool isRounded =
+        v.weak && v.isRuntime() && v.isScalar() && v.dtype == DType::F32 && t == DType::F64;
+    if (isRounded && !graph_ && !inDouble(*v.expr)) { // a variable of f32
+      v.weak = false;
+      fail(Code::E_TYPE_MIX, loc, std::string("'") + what + "' mixes " + describe(a) + " and " + describe(b),
+           "bind the variable to a number of f64: ts.f64(...)");
+      return false;
+    }
     v = convert(std::move(v), t, loc);
     return !v.isError();
   };

@@ -243,7 +243,7 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
   unsigned budget = 24;
   if (v.kind == Value::Buffer && kernel_.symbols[static_cast<size_t>(v.index)].name == "smem")
     kernel_.symbols[static_cast<size_t>(v.index)].name = name;
-  if (v.isRuntime() && !inlineable(*v.expr, budget)) {
+  if (v.isRuntime() && !inlineable(*v.expr, budget) && !isRepeated(v)) {
     v = toVariable(std::move(v), name, loc);
     if (v.expr) local.symbol = v.expr->symbol;
   } else if (v.kind == Value::Tuple) {

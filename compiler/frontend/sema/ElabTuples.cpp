@@ -24,7 +24,8 @@ Value Elaborator::settled(Value v, const std::string &name, Range loc) {
     return v;
   }
   unsigned budget = 24;
-  return v.isRuntime() && !inlineable(*v.expr, budget) ? toVariable(std::move(v), name, loc) : std::move(v);
+  return v.isRuntime() && !inlineable(*v.expr, budget) && !isRepeated(v) ? toVariable(std::move(v), name, loc)
+                                                                         : std::move(v);
 }
 
 /// Gives every scalar and tile of a tuple a variable that the block may write.

@@ -400,6 +400,10 @@ public:
   ExprPtr var(SymbolId, Range);
   Value toVariable(Value, const std::string &name, Range);
   bool inlineable(const Expr &, unsigned &budget) const;
+  // WeakReals.cpp
+  bool isWeakReal(const Expr &, unsigned &budget) const;
+  bool isRepeated(const Value &) const;
+  bool hasDoubles() const;
   static constexpr size_t kMaxNodes = 200000;
   bool grow(Range); // counts a node; returns false past the limit
   Value fail(Code, Range, std::string message, std::string hint = {});

@@ -90,6 +90,10 @@ struct Value {
   Type type() const;
 };
 
+/// Returns a weak f32 expression with all its operations in f64; null if it reads a variable, whose dtype is
+/// fixed.
+ExprPtr inDouble(const Expr &);
+
 /// "f32 tile (64, 32)", "an i32 scalar", "a tuple": for messages.
 std::string describe(const Value &);
 /// "(64, 32)"
