@@ -227,8 +227,29 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], K: ts.Tensor["M", "N", ts.bool], R: ts
         yield p
 
 
+def moved_lines():
+    """Rows that are masked as a whole stay so when their elements are reversed or sorted."""
+    p = program("masks/moved-lines", """@ts.kernel
+def k(X: ts.Tensor["V", "N", ts.f32], ids: ts.Tensor["M", ts.i32], F: ts.Tensor["M", ts.f32], S: ts.Tensor["M", ts.f32], T: ts.Tensor["M", ts.f32]):
+    for m in ts.tile.parallel(0, M, 8):
+        rows = X[ids[m:m+8], 0:16]
+        F[m:m+8] = ts.tile.max(ts.tile.flip(rows, 1), axis=1)
+        S[m:m+8] = ts.tile.max(ts.tile.sort(rows, axis=1), axis=1)
+        T[m:m+8] = ts.tile.min(ts.tile.flip(ts.tile.sort(rows, axis=1), 1), axis=1)
+""")
+    for v, n, m in ((5, 16, 8), (9, 11, 13)):
+        x, ids = random("f32", (v, n), n), np.random.default_rng(m).integers(-2, v + 2, m)
+        inside = (ids >= 0) & (ids < v)
+        rows = x[np.where(inside, ids, 0)]
+        high, low = (np.where(inside, values, 77) for values in (rows.max(1), rows.min(1)))
+        p.run({"V": v, "N": n, "M": m}, {"X": ("f32", x), "ids": ("i32", ids)},
+              {name: want("f32", values, initial=np.full(m, 77.0)) for name, values in (("F", high), ("S", high), ("T", low))})
+    yield p
+
+
 def programs():
     yield from extremes()
+    yield from moved_lines()
     yield from folding()
     yield from filling()
     yield from loops()

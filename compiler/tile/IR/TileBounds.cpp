@@ -344,6 +344,14 @@ Bounds SortOp::boundsOfResult(OpBuilder &b, BoundsOf of) {
   position = BroadcastOp::create(b, loc, to.clone(i32), position);
   Bounds r = Bounds::whole(to.getRank());
   r.flags = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, position, count);
+  // Lines that are masked as a whole stay so: later reductions along the axis see it.
+  if (Value lines = kept.empty() ? Value() : flagsOfLines(b, loc, flags, static_cast<unsigned>(getAxis()))) {
+    SmallVector<int64_t> shape(tensorOf(lines).getShape());
+    shape.insert(shape.begin() + static_cast<ptrdiff_t>(getAxis()), 1);
+    lines = ExpandDimsOp::create(b, loc, RankedTensorType::get(shape, b.getI1Type()), lines, getAxis());
+    lines = BroadcastOp::create(b, loc, to.clone(b.getI1Type()), lines);
+    r.flags = intersectFlags(b, loc, r.flags, lines);
+  }
   return r;
 }
 

@@ -67,6 +67,11 @@ private:
       offsets.erase(offsets.begin() + axis);
       return r ? SliceOp::create(b_, loc_, result, r, offsets).getResult() : Value();
     }
+    if (auto flip = dyn_cast<FlipOp>(op)) {
+      Value r = drop(flip.getInput(), axis, isPart);
+      const auto at = static_cast<unsigned>(flip.getAxis());
+      return !r || axis == at ? r : FlipOp::create(b_, loc_, result, r, at - (at > axis)).getResult();
+    }
     if (auto reshape = dyn_cast<ReshapeOp>(op)) return dropReshape(reshape, result, axis, isPart);
     if (auto mask = dyn_cast<MaskOp>(op)) return dropMask(mask, axis, isPart);
     if (auto conjunction = dyn_cast<arith::AndIOp>(op); conjunction && isPart) {
