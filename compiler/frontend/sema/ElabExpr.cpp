@@ -106,9 +106,14 @@ Value Elaborator::asOperand(Value v, Range loc) {
     Value tile = readBuffer(v.index, loc);
     return transposed ? rules::transposed(*this, std::move(tile), loc) : std::move(tile);
   }
-  case Value::Tensor:
+  case Value::Tensor: {
+    const Param &p = kernel_.params[static_cast<size_t>(v.index)];
+    std::string part = p.name + "[i:i+64";
+    for (size_t d = 1; d < p.dims.size(); ++d)
+      part += ", 0:64";
     return fail(Code::E_TENSOR_VALUE, loc, "a whole tensor is not a value in a kernel",
-                "load a tile: " + kernel_.params[static_cast<size_t>(v.index)].name + "[i:i+64, ...]");
+                "load a tile: " + part + "]");
+  }
   default:
     return fail(Code::E_TYPE, loc, "expected a scalar or a tile, found " + describe(v));
   }

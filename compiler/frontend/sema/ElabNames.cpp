@@ -331,7 +331,9 @@ Value Elaborator::attribute(const ast::Expr &e) {
   default:
     break;
   }
-  return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, describe(base) + " has no '" + name + "'");
+  const bool grows = base.kind == Value::Tuple && (name == "append" || name == "extend");
+  return fail(Code::E_UNKNOWN_ATTRIBUTE, e.loc, describe(base) + " has no '" + name + "'",
+              grows ? "write items = items + [x], or a list comprehension" : "");
 }
 
 Value Elaborator::contextAttribute(const std::string &name, Range loc) {

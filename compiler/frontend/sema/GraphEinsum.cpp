@@ -41,7 +41,7 @@ public:
       if (!values_.empty() && v.dtype != values_[0].dtype)
         return ctx_.fail(Code::E_TYPE_MIX, items[i]->loc,
                          "'einsum' mixes " + describe(values_[0]) + " and " + describe(v),
-                         std::string("cast one of them: ts.cast(x, ts.") + name(v.dtype) + ")");
+                         ctx_.mixHint(values_[0], v));
       if (v.dtype == DType::Bool)
         return ctx_.fail(Code::E_TYPE, items[i]->loc, "'einsum' takes numbers, not bool",
                          "cast to ts.i32 first");

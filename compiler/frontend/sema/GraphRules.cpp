@@ -68,7 +68,7 @@ Value Elaborator::graphMatmul(Value a, Value b, bool transA, bool transB, std::o
   if (a.dtype != b.dtype)
     return fail(Code::E_TYPE_MIX, loc,
                 "a matrix product of " + describe(a) + " and " + describe(b) + "; their dtypes must agree",
-                std::string("cast one of them: ts.cast(x, ts.") + name(a.dtype) + ")");
+                mixHint(a, b));
   if (a.dtype == DType::Bool) return fail(Code::E_TYPE, loc, "a matrix product takes numbers, not bool");
   if (isUnsigned(a.dtype) && a.dtype != DType::U8)
     return fail(Code::E_TYPE, loc,

@@ -191,16 +191,16 @@ private:
     s.kind = Stmt::Function;
     while (accept("@")) {
       s.decorators.push_back(expression());
-      if (!at(Token::Newline)) fail(Code::E_SYNTAX, cur().loc, "expected a new line behind the decorator");
+      if (!at(Token::Newline)) fail(Code::E_SYNTAX, cur().loc, "expected a new line after the decorator");
       while (at(Token::Newline))
         take();
     }
     s.loc = cur().loc;
     if (at("class")) refuse(cur());
-    expect("def", "behind the decorators");
+    expect("def", "after the decorators");
     s.nameLoc = cur().loc;
     s.text = expectName("a function name");
-    expect("(", "behind the function name");
+    expect("(", "after the function name");
     bool isKeywordOnly = false;
     while (!at(")")) {
       if (at("*") && next().is(",") && !isKeywordOnly) {
@@ -222,7 +222,7 @@ private:
     }
     take();
     if (accept("->")) s.returns = expressionList();
-    s.body = block("behind the function's head");
+    s.body = block("after the function's head");
     return s;
   }
 
@@ -239,9 +239,9 @@ private:
         enter(s.loc);
         ++entered;
         s.value = expression();
-        s.body = block("behind the condition");
+        s.body = block("after the condition");
         if (at("elif")) continue;
-        if (accept("else")) orelse = block("behind 'else'");
+        if (accept("else")) orelse = block("after 'else'");
         break;
       }
     } catch (SyntaxError) {
@@ -265,9 +265,9 @@ private:
     s.kind = Stmt::For;
     s.loc = take().loc;
     s.targets.push_back(targetList());
-    expect("in", "behind the loop variable");
+    expect("in", "after the loop variable");
     s.value = expression();
-    s.body = block("behind the loop's head");
+    s.body = block("after the loop's head");
     refuseLoopElse();
     return s;
   }
@@ -277,7 +277,7 @@ private:
     s.kind = Stmt::While;
     s.loc = take().loc;
     s.value = expression();
-    s.body = block("behind the condition");
+    s.body = block("after the condition");
     refuseLoopElse();
     return s;
   }
@@ -327,7 +327,7 @@ private:
     auto alias = [&](const std::string &name) { return accept("as") ? expectName("an alias") : name; };
     if (accept("from")) {
       s.text = dotted();
-      expect("import", "behind the module name");
+      expect("import", "after the module name");
       if (at("*"))
         fail(Code::E_UNSUPPORTED, cur().loc, "'import *' is not part of the tile language",
              "name what you import");
@@ -338,7 +338,7 @@ private:
         std::string as = alias(name);
         s.names.emplace_back(name, as);
       } while (accept(","));
-      if (bracket) expect(")", "behind the imported names");
+      if (bracket) expect(")", "after the imported names");
       return;
     }
     take();
@@ -602,7 +602,7 @@ private:
           if (at("]") && outer->items.size() > 1) break;
           outer->items.push_back(sliceOrExpression());
         } while (accept(","));
-        expect("]", "behind the index");
+        expect("]", "after the index");
         e = close(std::move(outer), start);
       } else {
         return e;
@@ -767,7 +767,7 @@ private:
       if (!at(Token::String))
         fail(Code::E_UNSUPPORTED, cur().loc, "only dictionaries with string keys are read, and no sets");
       k.name = take().text;
-      expect(":", "behind the key");
+      expect(":", "after the key");
       k.value = expression();
       e->keywords.push_back(std::move(k));
       if (!at("}")) expect(",", "between the dictionary's items");

@@ -62,7 +62,9 @@ const std::vector<Newcomer> &newcomers() {
        "use a literal, a tunable or a module constant"},
       {"ImportedTl", "import triton.language as tl\n" + tiles("y[i:i+64] = tl.load(x[i:i+64])"),
        "write ts.tile.load(...)"},
-      {"Pointers", tiles("v = ts.tile.load(x + i + ts.tile.arange(64))"), "load a tile: x[i:i+64, ...]"},
+      {"Pointers", tiles("v = ts.tile.load(x + i + ts.tile.arange(64))"), "load a tile: x[i:i+64]"},
+      {"PointersOfMatrix", tiles("v = ts.tile.load(A + i)"), "load a tile: A[i:i+64, 0:64]"},
+      {"Append", tiles("v = []\nv.append(x[i:i+64])"), "write items = items + [x]"},
       {"AtomicPointer", tiles("ts.tile.atomic_add(y + i, 1.0)"), "write ts.tile.atomic_add(C[i], value)"},
       {"Dot", tiles("c = ts.tile.dot(A[i:i+64, 0:64], B[0:64, 0:64])"), "ts.tile.mma(a, b) of tiles"},
       {"ProgramId", body("pid = ts.program_id(0)"), "loop with ts.tile.parallel"},
@@ -205,6 +207,9 @@ const std::vector<Newcomer> &newcomers() {
        "element 1 of a list of indices is an integer, found a float literal"},
       {"IndexByLongList", graph("return x[[0] * 70]"), "a list of indices has at most 64 integers, found 70"},
       {"IndexByFloats", graph("return x[x]"), "ts.cast(indices, ts.i32)"},
+      {"EinsumOfTwoDTypes", graph("return ts.einsum('ij,i->j', x, ids)"),
+       "convert the i32 with ts.cast(x, ts.f32)"},
+      {"ProductOfTwoDTypes", graph("return ids @ x"), "convert the i32 with ts.cast(x, ts.f32)"},
       {"MixOfTensors", graph("return x * ids[:, None]"), "convert the i32 with ts.cast(x, ts.f32)"},
   };
   return kPrograms;
