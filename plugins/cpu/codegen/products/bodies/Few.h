@@ -46,12 +46,10 @@ private:
     constexpr int lanes = kLanes<T>;
     const int64_t strideA = TransposedA ? x_.p.strideA : 1;
     const In *b = x_.b + k * x_.p.strideB + c;
-    T one[Lines];
     Vector<T> all[Lines];
     const In *line[Lines];
     for (int i = 0; i < Lines; ++i) {
-      one[i] = Widen::one(x_.a[(k + i) * strideA]);
-      all[i] = one[i] - Vector<T>{};
+      all[i] = Widen::one(x_.a[(k + i) * strideA]) - Vector<T>{};
       line[i] = b + i * x_.p.strideB;
     }
     int64_t j = 0;
@@ -61,12 +59,12 @@ private:
         sum = multiplyAdd(all[i], Widen::all(line[i] + j), sum);
       store(sums + j, sum);
     }
-    for (; j < columns; ++j) {
-      T sum = k == 0 ? T(0) : sums[j];
-      for (int i = 0; i < Lines; ++i)
-        sum = multiplyAdd(one[i], Widen::one(line[i][j]), sum);
-      sums[j] = sum;
-    }
+    const int64_t rest = columns - j;
+    if (rest == 0) return;
+    Vector<T> sum = k == 0 ? Vector<T>{} : loadFirst<Vector<T>>(sums + j, rest);
+    for (int i = 0; i < Lines; ++i)
+      sum = multiplyAdd(all[i], Widen::first(line[i] + j, rest), sum);
+    storeFirst(sums + j, sum, rest);
   }
 
   Context<T, In> &x_;
@@ -81,7 +79,7 @@ public:
   /// May a product with a transposed A be computed so?
   static bool takes(const Problem &p) {
     return p.columns <= least(kFew, p.blockColumns) && p.rows >= kLanes<T> &&
-           p.blockRows * p.columns * int64_t(sizeof(T)) <= kPanelBytes;
+           pitch(p.blockRows) * p.columns * int64_t(sizeof(T)) <= kPanelBytes;
   }
 
   explicit Columns(Context<T> &x) : x_(x), p_(x.p), sums_(x.panel) {}
@@ -94,7 +92,7 @@ public:
     for (int64_t r = r0; r < r1; r += height) {
       const int64_t rows = least(height, r1 - r);
       int64_t k = 0;
-      for (int64_t i = 0; p_.depth == 0 && i < rows * p_.columns; ++i)
+      for (int64_t i = 0; p_.depth == 0 && i < pitch(rows) * p_.columns; ++i)
         sums_[i] = 0;
       for (; k + kLines <= p_.depth; k += kLines)
         lines<kLines>(k, r, rows);
@@ -104,25 +102,25 @@ public:
       const int64_t stride = x_.c ? p_.strideC : p_.blockColumns;
       for (int64_t c = 0; c < p_.columns; ++c)
         for (int64_t i = 0; i < rows; ++i)
-          to[i * stride + c] = sums_[c * rows + i];
+          to[i * stride + c] = sums_[c * pitch(rows) + i];
       if (!x_.c) x_.finish(r, 0, ceilDiv(rows, p_.blockRows), x_.results);
     }
   }
 
 private:
+  /// The sums of a column are whole vectors.
+  static int64_t pitch(int64_t rows) { return roundUp(rows, kLanes<T>); }
+
   template <int Lines> void lines(int64_t k, int64_t r, int64_t rows) {
     constexpr int lanes = kLanes<T>;
     const T *line[Lines];
     for (int i = 0; i < Lines; ++i)
       line[i] = x_.a + (k + i) * p_.strideA + r;
     for (int64_t c = 0; c < p_.columns; ++c) {
-      T one[Lines];
       Vector<T> all[Lines];
-      for (int i = 0; i < Lines; ++i) {
-        one[i] = TransposedB ? x_.b[c * p_.strideB + k + i] : x_.b[(k + i) * p_.strideB + c];
-        all[i] = one[i] - Vector<T>{};
-      }
-      T *sums = sums_ + c * rows;
+      for (int i = 0; i < Lines; ++i)
+        all[i] = (TransposedB ? x_.b[c * p_.strideB + k + i] : x_.b[(k + i) * p_.strideB + c]) - Vector<T>{};
+      T *sums = sums_ + c * pitch(rows);
       int64_t j = 0;
       for (; j + lanes <= rows; j += lanes) {
         Vector<T> sum = k == 0 ? Vector<T>{} : load(sums + j);
@@ -130,12 +128,12 @@ private:
           sum = multiplyAdd(all[i], load(line[i] + j), sum);
         store(sums + j, sum);
       }
-      for (; j < rows; ++j) {
-        T sum = k == 0 ? T(0) : sums[j];
-        for (int i = 0; i < Lines; ++i)
-          sum = multiplyAdd(one[i], line[i][j], sum);
-        sums[j] = sum;
-      }
+      const int64_t rest = rows - j;
+      if (rest == 0) continue;
+      Vector<T> sum = k == 0 ? Vector<T>{} : load(sums + j);
+      for (int i = 0; i < Lines; ++i)
+        sum = multiplyAdd(all[i], loadFirst<Vector<T>>(line[i] + j, rest), sum);
+      store(sums + j, sum);
     }
   }
 
@@ -322,6 +320,7 @@ private:
     T folded[vectors * lanes];
     for (int v = 0; v < vectors; ++v) {
       Vector<T> some[lanes];
+#pragma clang loop unroll(full)
       for (int i = 0; i < lanes; ++i) {
         const int at = v * lanes + i;
         some[i] = at < count ? sums[at / Many][at % Many] : Vector<T>{};

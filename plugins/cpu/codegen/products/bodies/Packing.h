@@ -19,11 +19,10 @@ inline void copyRows(const T *from, int64_t stride, int64_t rows, int64_t column
   }
   const int64_t whole = columns / lanes * lanes;
   for (int64_t k = 0; k < rows; ++k, from += stride, to += width) {
-    int64_t j = 0;
-    for (; j < whole; j += lanes)
+    for (int64_t j = 0; j < whole; j += lanes)
       store(to + j, load(from + j));
-    for (; j < columns; ++j)
-      to[j] = from[j];
+    if (whole < columns)
+      storeFirst(to + whole, loadFirst<Vector<T>>(from + whole, columns - whole), columns - whole);
   }
 }
 
@@ -53,6 +52,7 @@ template <class T> inline void transposeBlock(Vector<T> *rows) {
 /// Adds the lanes of each vector: the upper half to the lower one until one lane is left. The sum of vector i
 /// is lane i of the result. Overwrites the vectors.
 template <class T, int Step = kLanes<T> / 2> inline Vector<T> sumsOfLanes(Vector<T> *vectors) {
+#pragma clang loop unroll(full)
   for (int i = 0; i < Step; ++i) {
     exchange<T, Step>(vectors[i], vectors[i + Step], std::make_integer_sequence<int, kLanes<T>>());
     vectors[i] = vectors[i] + vectors[i + Step];

@@ -22,7 +22,8 @@ public:
     return canCompute(p) && p.columns * p.depth * int64_t(sizeof(In)) > kFarBytes;
   }
   static bool canCompute(const Problem &p) {
-    return p.rows <= kMostRows && p.rows <= p.blockRows && p.depth > 0 &&
+    // The sums of a block are whole vectors.
+    return p.rows <= kMostRows && p.rows <= p.blockRows && p.depth > 0 && p.blockColumns % kLanes<T> == 0 &&
            p.rows * p.blockColumns * int64_t(sizeof(T)) <= kSumBytes;
   }
 
@@ -82,22 +83,20 @@ private:
       vectors<Lines, kVectors>(a, b + j, ahead, c + j, strideC);
     for (; j + lanes <= columns; j += lanes)
       vectors<Lines, 1>(a, b + j, ahead, c + j, strideC);
-    for (; j < columns; ++j)
-      for (int64_t r = 0; r < p_.rows; ++r) {
-        T sum = c[r * strideC + j];
-        for (int i = 0; i < Lines; ++i)
-          sum = multiplyAdd(a[r * Lines + i], Widen::one(b[i * p_.strideB + j]), sum);
-        c[r * strideC + j] = sum;
-      }
+    if (j < columns) vectors<Lines, 1, false>(a, b + j, ahead, c + j, strideC, columns - j);
   }
 
-  template <int Lines, int Vectors>
-  [[gnu::always_inline]] void vectors(const T *a, const In *b, int64_t ahead, T *c, int64_t strideC) {
+  /// `count`: the columns of a vector that is not whole.
+  template <int Lines, int Vectors, bool IsWhole = true>
+  [[gnu::always_inline]] void vectors(const T *a, const In *b, int64_t ahead, T *c, int64_t strideC,
+                                      int64_t count = kLanes<T>) {
+    static_assert(IsWhole || Vectors == 1);
     Vector<T> line[Lines][Vectors];
     for (int i = 0; i < Lines; ++i)
       for (int v = 0; v < Vectors; ++v) {
-        line[i][v] = Widen::all(b + i * p_.strideB + v * kLanes<T>);
-        __builtin_prefetch(b + i * p_.strideB + ahead + v * kLanes<T>, /*write=*/0, /*second-level cache*/ 2);
+        const In *from = b + i * p_.strideB + v * kLanes<T>;
+        line[i][v] = IsWhole ? Widen::all(from) : Widen::first(from, count);
+        __builtin_prefetch(from + ahead, /*write=*/0, /*second-level cache*/ 2);
       }
     for (int64_t r = 0; r < p_.rows; ++r, a += Lines, c += strideC) {
       Vector<T> sum[Vectors];

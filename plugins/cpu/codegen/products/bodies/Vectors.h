@@ -28,7 +28,12 @@ template <class V, class In> inline V loadAs(const In *from) {
   return v;
 }
 template <class T> inline Vector<T> load(const T *from) { return loadAs<Vector<T>>(from); }
+/// Are there instructions that load and store some elements of a vector?
 #ifdef __AVX512BW__
+template <class T> constexpr bool kHasMasks = true;
+#else
+template <class T> constexpr bool kHasMasks = sizeof(T) >= 4;
+#endif
 template <int64_t Lanes> using Mask __attribute__((ext_vector_type(Lanes))) = bool;
 /// Selects the first `count` lanes, fewer than all of them.
 template <int64_t Lanes> inline Mask<Lanes> maskOfFirst(int64_t count) {
@@ -37,32 +42,28 @@ template <int64_t Lanes> inline Mask<Lanes> maskOfFirst(int64_t count) {
   __builtin_memcpy(&mask, &bits, sizeof mask);
   return mask;
 }
-#endif
 /// Loads the first `count` elements of a vector, at most all of them; the others are 0.
 template <class V, class In> inline V loadFirst(const In *from, int64_t count) {
   constexpr int64_t lanes = sizeof(V) / sizeof(In);
   if (count >= lanes) return loadAs<V>(from);
-#ifdef __AVX512BW__
-  return __builtin_bit_cast(V, __builtin_masked_load(maskOfFirst<lanes>(count), from));
-#else
-  V v = {};
+  if constexpr (kHasMasks<In>)
+    return __builtin_bit_cast(V, __builtin_masked_load(maskOfFirst<lanes>(count), from));
+  In some[lanes] = {};
   for (int64_t i = 0; i < count; ++i)
-    v[i] = from[i];
-  return v;
-#endif
+    some[i] = from[i];
+  return loadAs<V>(some);
 }
 template <class T> inline void store(T *to, Vector<T> v) { __builtin_memcpy(to, &v, sizeof v); }
 
 /// Stores the first `count` elements, at most all of them.
 template <class T> inline void storeFirst(T *to, Vector<T> v, int64_t count) {
   if (count >= kLanes<T>) return store(to, v);
-#ifdef __AVX512BW__
-  using Lanes __attribute__((ext_vector_type(kLanes<T>))) = T;
-  __builtin_masked_store(maskOfFirst<kLanes<T>>(count), __builtin_bit_cast(Lanes, v), to);
-#else
+  if constexpr (kHasMasks<T>) {
+    using Lanes __attribute__((ext_vector_type(kLanes<T>))) = T;
+    return __builtin_masked_store(maskOfFirst<kLanes<T>>(count), __builtin_bit_cast(Lanes, v), to);
+  }
   for (int64_t i = 0; i < count; ++i)
     to[i] = v[i];
-#endif
 }
 
 /// A fused multiply-add of floats; of integers, whose sums wrap, the same.
