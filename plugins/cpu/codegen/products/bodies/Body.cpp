@@ -41,13 +41,11 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
       candidate<Way::Dot, TESSERA_A == n>([&] { return Dots::canCompute(*p); },
                                           [&] { return !p->isChain && Dots::takes(*p); },
                                           [&] { runWith(Dots(x)); }),
-      candidate<Way::Row, TESSERA_B == n>(
-          [&] { return p->rows == 1; },
-          // A batch of short rows is for blocks, which begin with the next
-          // one while they end the last.
-          [&] { return p->rows == 1 && !(end - begin > 1 && Block::takes(*p)); },
-          [&] { runWith(Row<T, TESSERA_A>(x)); }),
-      candidate<Way::Columns, TESSERA_A == t>([&] { return FewColumns::takes(*p); },
+      candidate<Way::Row, TESSERA_B == n>([&] { return p->rows == 1; },
+                                          // The sums of short rows are in registers.
+                                          [&] { return p->rows == 1 && !Block::takes(*p); },
+                                          [&] { runWith(Row<T, TESSERA_A>(x)); }),
+      candidate<Way::Columns, TESSERA_A == t>([&] { return FewColumns::canCompute(*p); },
                                               [&] { return FewColumns::takes(*p); },
                                               [&] { runWith(FewColumns(x)); }),
 #ifdef __AVX512F__

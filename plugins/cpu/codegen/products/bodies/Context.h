@@ -38,6 +38,9 @@ template <class... Candidates> bool runOneOf(const Problem &p, const Candidates 
   return false;
 }
 
+/// A product of few rows with at most so many columns, or the other way round, is one of few dots.
+constexpr int64_t kManyResults = 16;
+
 /// A micro-kernel (generator/MicroKernels.h has the contract).
 template <class T>
 using MicroKernel = void (*)(int64_t depth, const T *a, int64_t strideA, const T *b, int64_t strideB, T *c,

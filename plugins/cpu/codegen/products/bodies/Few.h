@@ -74,11 +74,18 @@ template <class T, bool TransposedB> class Columns {
   static constexpr int kLines = 8;           // steps of k at once
   static constexpr int64_t kMostSums = 4096; // which stay in the first-level cache
   static constexpr int64_t kFew = 6;         // with more, register blocks are faster
+  static constexpr int64_t kLeastRows = TransposedB ? 4 : 6, kManyRows = 48;
 
 public:
-  /// May a product with a transposed A be computed so?
+  /// Is a product with a transposed A computed so?
   static bool takes(const Problem &p) {
-    return p.columns <= least(kFew, p.blockColumns) && p.rows >= kLanes<T> &&
+    if (!canCompute(p) || p.rows < kLeastRows) return false;
+    // Blocks of all columns multiply each row: a B that they read in place makes them faster for few rows.
+    const int64_t vectors = ceilDiv(p.rows, kLanes<T>);
+    return TransposedB || p.rows > kManyRows || 3 * p.rows > 5 * p.columns * (1 + vectors);
+  }
+  static bool canCompute(const Problem &p) {
+    return p.columns <= least(kFew, p.blockColumns) &&
            pitch(p.blockRows) * p.columns * int64_t(sizeof(T)) <= kPanelBytes;
   }
 
@@ -142,13 +149,27 @@ private:
   T *sums_; // of one column after the other
 };
 
-/// How a dot multiplies: vectors of both operands as T, lane by lane.
-template <class T, class Widen> struct InLanes {
+/// How a dot multiplies: vectors of both operands as T, lane by lane. `Group`: the steps of k that other
+/// bodies multiply at once in words.
+template <class T, class Widen, int Group = 1> struct InLanes {
   using Line = Vector<T>;
   static constexpr int64_t kSteps = kLanes<T>, kLeastDepth = 0; // of k, in a vector and in all
-  /// Integers have no order, and words are faster from five rows or columns on.
-  static constexpr int64_t kFew = __is_same(T, int32_t) ? 4 : 8;
+  static constexpr bool kIsInteger = __is_same(T, int32_t);
+  /// Words of integers are faster from five rows or columns on.
+  static constexpr int64_t kFew = kIsInteger ? 4 : 8;
   static bool isFew(int64_t count, int64_t) { return count <= kFew; }
+  /// A dot ends with a sum of its lanes, which takes as long as many steps of k: other bodies, whose lanes
+  /// are results, compute many short dots faster. Few columns of B are packed soon, and A takes the more of
+  /// their time.
+  static bool isWorth(int64_t few, int64_t many, int64_t depth, bool areRows) {
+    constexpr int64_t lanes = kLanes<T>;
+    if (few == 1 && kIsInteger) return true;
+    if (many <= kManyResults) return Group == 1 || few <= 2 || depth >= 16 * Group;
+    if (few <= 2) return depth >= (Group > 1 && few == 2 && areRows ? 32 * Group : lanes / 2);
+    if (Group == 1) return depth >= (few <= 4 ? 2 : 4) * lanes / (areRows ? 1 : 2);
+    if (areRows) return few <= 4 && depth >= 128 * Group;
+    return depth >= (few <= 4 ? 16 : 64) * Group;
+  }
   static Line all(const auto *from) { return Widen::all(from); }
   static Line first(const auto *from, int64_t count) { return Widen::first(from, count); }
   static Line few(Line line) { return line; }
@@ -159,14 +180,10 @@ template <class T, class Widen> struct InLanes {
 
 template <class T, bool TransposedB, class In = T, class Terms = InLanes<T, AsTheyAre<T>>> class Dot {
   /// A B of floats that is not transposed is copied transposed, if it has so few columns that register blocks
-  /// would leave half of their lanes empty, and so many rows and steps of k that the copy and the sums of
-  /// lanes take little of the time.
-  static constexpr int64_t kMostCopied = __is_same(T, int32_t) ? 0 : kLanes<T> / 2, kRowsWorthCopying = 64;
-  static constexpr int64_t kDepthWorthCopying = 4 * kLanes<T>;
+  /// would leave half of their lanes empty.
+  static constexpr int64_t kMostCopied = __is_same(T, int32_t) ? 0 : kLanes<T> / 2;
   static constexpr int64_t kCopyBytes = int64_t{448} << 10;
   static_assert(kCopyBytes <= kPanelBytes + kRowsOfABytes);
-  /// A product with at most so many results along the other extent has dots of any depth.
-  static constexpr int64_t kManyResults = 16;
   /// B is one column without gaps. It is the few, whatever the number of rows, so that no others are
   /// compiled.
   static constexpr bool kIsLine = !TransposedB && kMostCopied == 0;
@@ -177,8 +194,8 @@ public:
   /// Is a product of these extents computed as dots? A is not transposed.
   static bool takes(const Problem &p) {
     if (p.depth < Terms::kLeastDepth || isTiny(p)) return false;
-    if (TransposedB) return isWorth(p.rows, p.columns, p.depth) || isWorth(p.columns, p.rows, p.depth);
-    return (isLine(p) && isWorth(1, p.rows, p.depth)) || (copies(p) && isWorthCopying(p));
+    if (TransposedB) return isWorth(p.rows, p.columns, p, true) || isWorth(p.columns, p.rows, p, false);
+    return (isLine(p) && isWorth(1, p.rows, p, false)) || (copies(p) && isWorthCopying(p));
   }
   /// Can it be?
   static bool canCompute(const Problem &p) {
@@ -222,17 +239,16 @@ private:
   static bool isTiny(const Problem &p) {
     return !kIsInteger && p.batchAxes > 0 && p.columns == 1 && p.depth < kLanes<T> / 2;
   }
-  /// A dot ends with a sum of its lanes, which takes as long as many steps of k: other bodies for floats,
-  /// whose lanes are results, compute many short dots faster.
-  static bool isWorth(int64_t few, int64_t many, int64_t depth) {
-    return Terms::isFew(few, depth) &&
-           (kIsInteger || many <= kManyResults || depth >= (few <= 2 ? kLanes<T> / 2 : 4 * kLanes<T>));
+  static bool isWorth(int64_t few, int64_t many, const Problem &p, bool areRows) {
+    return Terms::isFew(few, p.depth) && Terms::isWorth(few, many, p.depth, areRows);
   }
   static bool copies(const Problem &p) {
     return !isLine(p) && p.columns <= kMostCopied && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
   }
+  /// Are there so many rows and steps of k that the copy and the sums of lanes take little of the time?
+  /// Dots of more columns than are computed at once read A twice.
   static bool isWorthCopying(const Problem &p) {
-    return p.rows >= kRowsWorthCopying && p.depth >= kDepthWorthCopying;
+    return p.columns <= kAtOnce ? p.rows >= 12 && p.depth >= 32 : p.rows >= 24 && p.depth >= 128;
   }
 
   struct Side {

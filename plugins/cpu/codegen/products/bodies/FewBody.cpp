@@ -17,6 +17,13 @@ using T = Kind::T;
 [[maybe_unused]] constexpr bool kHasTwoByTwo = TESSERA_A == t || TESSERA_B == n; // the other is a dot
 /// With more rows, packing B takes less time than it saves: vectors of words multiply integers much faster.
 constexpr int64_t kMostFewRows = __is_same(T, int32_t) ? 4 : 8;
+/// The same holds for half as many if words have several elements and B has at most so many bytes. More are
+/// in memory, from which the rows of a panel are fetched slowly.
+constexpr int64_t kBytesInCache = int64_t{12} << 20;
+int64_t mostFewRows(const Problem &p) {
+  const bool isInCache = p.columns * p.depth * int64_t(sizeof(Kind::In)) <= kBytesInCache;
+  return Kind::kGroup > 1 && isInCache ? kMostFewRows / 2 : kMostFewRows;
+}
 
 } // namespace
 
@@ -32,7 +39,7 @@ extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64
   Product &x = *static_cast<Product *>(context);
   const Problem *p = &x.p;
   auto runWith = [&](auto &&body) { x.forRuns(begin, end, [&](const Run &run) { body.run(run); }); };
-  using Dots = Dot<T, TESSERA_B, Kind::In, InLanes<T, Kind::Widen>>;
+  using Dots = Dot<T, TESSERA_B, Kind::In, InLanes<T, Kind::Widen, Kind::kGroup>>;
   using FewRows = Skinny<T, TESSERA_A, Kind::In, Kind::Widen>;
 #ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B, Kind::In, Kind::Widen>;
@@ -68,7 +75,7 @@ extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64
       candidate<Way::Row, TESSERA_B == n>([&] { return p->rows == 1; }, [&] { return p->rows == 1; },
                                           [&] { runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x)); }),
       candidate<Way::Skinny, TESSERA_B == n>([&] { return FewRows::canCompute(*p); },
-                                             [&] { return p->rows <= kMostFewRows && FewRows::takes(*p); },
+                                             [&] { return p->rows <= mostFewRows(*p) && FewRows::takes(*p); },
                                              [&] { runWith(FewRows(x)); }));
   if (isDone) return;
   x.splitIntoRuns(begin, end, reinterpret_cast<Product::Call>(call), each);

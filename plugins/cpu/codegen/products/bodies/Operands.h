@@ -13,6 +13,7 @@
 //
 // Elements past the end of a line are 0.
 #pragma once
+#include "plugins/cpu/codegen/products/bodies/Context.h"
 #include "plugins/cpu/codegen/products/bodies/Packing.h"
 #ifdef __AVX512VNNI__
 #include <immintrin.h>
@@ -175,6 +176,9 @@ struct I8Quads {
     static constexpr int64_t kSteps = 64, kLeastDepth = kSteps;
     /// Words of a deep product take longer to pack than to multiply.
     static bool isFew(int64_t count, int64_t depth) { return count <= (depth >= 4 * kSteps ? 8 : 4); }
+    static bool isWorth(int64_t few, int64_t many, int64_t depth, bool areRows) {
+      return few <= 2 || many <= kManyResults || !areRows || depth >= 2 * kSteps;
+    }
     static Line all(const In *from) { return loadAs<Line>(from); }
     static Line first(const In *from, int64_t count) {
       return __builtin_bit_cast(Line, loadFirst<Vector<In>>(from, count));

@@ -8,15 +8,21 @@ namespace {
 
 template <class T, bool TransposedA> class Small {
   static constexpr int kWidth = kMaxVectors * kLanes<T>;
-  /// B stays in the first-level cache while all rows of A are multiplied.
+  /// B, if several blocks of rows are multiplied, stays in the first-level cache.
   static constexpr int64_t kNearBytes = int64_t{32} << 10;
   /// Fetching more than this takes longer than it saves.
   static constexpr int64_t kFetchedBytes = 2048;
+  /// Bytes that are fetched in the time of a multiply-add of vectors.
+  static constexpr int64_t kBytesOfStep = 4;
   static constexpr int64_t kFarBytes = int64_t{512} << 10;
 
 public:
   static bool takes(const Problem &p) {
-    return canCompute(p) && p.columns * p.depth * int64_t(sizeof(T)) <= kNearBytes;
+    return canCompute(p) && (isOneBlock(p) || p.columns * p.depth * int64_t(sizeof(T)) <= kNearBytes);
+  }
+  /// In registers: B is used once.
+  static bool isOneBlock(const Problem &p) {
+    return p.rows <= rowsOf(most(1, ceilDiv(p.columns, kLanes<T>)));
   }
   static bool canCompute(const Problem &p) {
     return p.rows <= p.blockRows && p.columns <= p.blockColumns && p.columns <= kWidth;
@@ -34,9 +40,11 @@ public:
       // An operand that is repeated is in the cache.
       elementsOfA_ = nextA_ ? (TransposedA ? p_.depth : p_.rows) * p_.strideA : 0;
       elementsOfB_ = nextB_ ? p_.depth * p_.strideB : 0;
-      // In parts before each block, of operands that no near cache holds.
+      // In parts before each block, of operands that no near cache holds, while each line is multiplied often
+      // enough to hide that.
       const int64_t bytes = (elementsOfA_ + elementsOfB_) * int64_t(sizeof(T));
-      fetches_ = bytes <= kFetchedBytes || bytes * p_.batchExtent[p_.batchAxes - 1] > kFarBytes;
+      const bool isFar = bytes * p_.batchExtent[p_.batchAxes - 1] > kFarBytes;
+      fetches_ = bytes <= kFetchedBytes || (isFar && bytes <= kBytesOfStep * p_.rows * vectors_ * p_.depth);
       partOfA_ = ceilDiv(elementsOfA_, blocks), partOfB_ = ceilDiv(elementsOfB_, blocks);
     }
     lowKernel_ = ofHeight[low_], highKernel_ = ofHeight[highBlocks_ ? high_ : low_];

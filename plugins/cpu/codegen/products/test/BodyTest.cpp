@@ -267,9 +267,10 @@ std::optional<bool> isReplaced(Way way, const Case &x, bool transA, bool transB)
   return std::nullopt;
 }
 
+/// `group`: the steps of k of a word.
 template <class Kind>
-void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bool hasEpilogue, bool atEnd,
-           Way way = Way::ByExtents) {
+void check(Body body, int64_t lanes, int64_t group, const Case &x, bool transA, bool transB, bool hasEpilogue,
+           bool atEnd, Way way = Way::ByExtents) {
   using In = typename Kind::In;
   using T = typename Kind::T;
   const int64_t strideA = (transA ? x.rows : x.depth) + x.extraA,
@@ -334,16 +335,22 @@ void check(Body body, int64_t lanes, const Case &x, bool transA, bool transB, bo
                                      << x.columns << "x" << x.depth;
 
   // Few columns of a B that is not transposed are copied.
-  const bool copiesB =
-      !std::is_integral_v<T> && x.columns <= lanes / 2 && x.rows >= 64 && x.depth >= 4 * lanes;
+  const bool copiesB = !std::is_integral_v<T> && x.columns <= lanes / 2 &&
+                       (x.columns <= 4 ? x.rows >= 12 && x.depth >= 32 : x.rows >= 24 && x.depth >= 128);
   // Short dots of many results are for other bodies.
-  auto areDots = [&](int64_t few, int64_t many) {
-    return few <= 8 && (std::is_integral_v<T> || many <= 16 || x.depth >= (few <= 2 ? lanes / 2 : 4 * lanes));
+  auto areDots = [&](int64_t few, int64_t many, bool areRows) {
+    if (few > 8 || std::is_integral_v<T>) return few <= 8;
+    if (many <= 16) return group == 1 || few <= 2 || x.depth >= 16 * group;
+    if (few <= 2) return x.depth >= (group > 1 && few == 2 && areRows ? 32 * group : lanes / 2);
+    if (group == 1) return x.depth >= (few <= 4 ? 2 : 4) * lanes / (areRows ? 1 : 2);
+    if (areRows) return few <= 4 && x.depth >= 128 * group;
+    return x.depth >= (few <= 4 ? 16 : 64) * group;
   };
   const bool areTiny = !std::is_integral_v<T> && x.batch > 1 && x.columns == 1 && x.depth < lanes / 2;
-  const bool isDotByExtents = !transA && !areTiny &&
-                              (transB ? areDots(x.rows, x.columns) || areDots(x.columns, x.rows)
-                                      : (x.columns == 1 && strideB == 1 && areDots(1, x.rows)) || copiesB);
+  const bool isDotByExtents =
+      !transA && !areTiny &&
+      (transB ? areDots(x.rows, x.columns, true) || areDots(x.columns, x.rows, false)
+              : (x.columns == 1 && strideB == 1 && areDots(1, x.rows, false)) || copiesB);
   const Order order = orderOf(way, x, transA, transB, !std::is_integral_v<T>, lanes);
   const bool isDot = order == Order::Any ? isDotByExtents : order == Order::Dot;
   const bool mayBeEither = way != Way::ByExtents && order == Order::Any && isDotByExtents;
@@ -426,10 +433,11 @@ void checkAll(const char *dtype, const std::vector<Case> &cases, bool isForced =
         auto body = reinterpret_cast<Body>(dlsym(library, name.c_str()));
         ASSERT_TRUE(body) << name;
         const int64_t lanes = (level == "v4" ? 64 : 32) / int64_t(sizeof(typename Kind::T));
+        const int64_t group = std::strchr(dtype, '.') ? 4 / int64_t(sizeof(typename Kind::In)) : 1;
         for (size_t i = 0; i < cases.size() && isForced; ++i)
           for (size_t way = 1; way < std::size(kWayNames); ++way) {
             SCOPED_TRACE(level + " " + name);
-            check<Kind>(body, lanes, cases[i], transA, transB, (i / 2 + way) % 2, (i + way) % 2,
+            check<Kind>(body, lanes, group, cases[i], transA, transB, (i / 2 + way) % 2, (i + way) % 2,
                         static_cast<Way>(way));
             if (testing::Test::HasFatalFailure()) return;
           }
@@ -437,7 +445,7 @@ void checkAll(const char *dtype, const std::vector<Case> &cases, bool isForced =
           for (bool hasEpilogue : {false, true})
             for (bool atEnd : {false, true}) {
               SCOPED_TRACE(level + " " + name);
-              check<Kind>(body, lanes, x, transA, transB, hasEpilogue, atEnd);
+              check<Kind>(body, lanes, group, x, transA, transB, hasEpilogue, atEnd);
               if (testing::Test::HasFatalFailure()) return;
             }
       }
@@ -461,8 +469,14 @@ std::vector<Case> edges() {
     for (int64_t rows : {8, 15, 16, 17, 48, 97})
       cases.push_back({rows, n, 9, 1, 2, 3, 2});
   for (int64_t n : {1, 2, 3, 4, 5, 8, 9}) // few columns that are copied, and one row or step less than that
-    for (auto [rows, depth] : {std::pair<int64_t, int64_t>{64, 64}, {63, 64}, {64, 63}, {67, 79}})
+    for (auto [rows, depth] :
+         n <= 4 ? std::array<std::pair<int64_t, int64_t>, 4>{{{12, 32}, {11, 32}, {12, 31}, {67, 79}}}
+                : std::array<std::pair<int64_t, int64_t>, 4>{{{24, 128}, {23, 128}, {24, 127}, {67, 139}}})
       cases.push_back({rows, n, depth, 1, n % 3, 2, 2});
+  for (auto [few, depth] :
+       {std::pair<int64_t, int64_t>{2, 64}, {3, 16}, {3, 32}, {4, 256}, {5, 64}, {8, 128}})
+    for (int64_t less : {0, 1}) // the least depth of a dot of few rows or columns, and one step less
+      cases.push_back({few, 18, depth - less, 1, 0, 1}), cases.push_back({18, few, depth - less, 1, 0, 1});
   for (int64_t n : {1, 4, 8, 15, 16, 32}) // batches
     cases.push_back({n, n, n, 0, 0, 0, 7});
   cases.push_back({2, 2, 2, 0, 0, 0, 33}),
@@ -490,6 +504,7 @@ std::vector<Case> large() {
           {1, 1000, 1029},
           {9, 200, 2051, 1, 1, 1},
           {33, 150, 1100},
+          {4, 37, 1100}, // one block in registers
           {1, 4200, 37},
           {129, 65, 530, 0, 5},
           {600, 66, 20, 0, 0, 0, 1},
