@@ -42,18 +42,30 @@ Forms formsOf(const RowProgram &p, Lab &lab) {
 
 namespace {
 
-/// The bodies that can compute a product; any other would leave it to the one that is chosen.
+/// Does a product without gaps share vectors of AVX-512? Its rows of C are two vectors, one, half of one or a
+/// quarter of at least four elements.
+bool sharesVectors(const Product &p, bool isWide, int64_t lanes) {
+  if (p.transposeB || p.k != p.n || (p.transposeA && p.m != p.n)) return false;
+  if (p.n == 2 * lanes || p.n == lanes)
+    return isWide && p.m % std::min<int64_t>(p.n, p.n == lanes ? p.n : 8) == 0;
+  return p.n >= 4 && (p.n == lanes / 2 || p.n == lanes / 4) && p.m % p.n == 0 && (isWide || p.m <= 16);
+}
+
+/// The bodies that can compute a product; any other would leave it to panels.
 std::vector<std::string> bodiesOf(const Product &p) {
-  const bool isWide = p.input == DType::F32 || p.input == DType::F64;
-  const int64_t lanes = p.input == DType::F64 ? 8 : 16, few = p.input == DType::I8 ? 4 : 8;
+  const bool isWide = p.input == DType::F32 || p.input == DType::F64, isInteger = p.input == DType::I8;
+  const int64_t lanes = p.input == DType::F64 ? 8 : 16, few = isInteger ? 4 : 8;
   std::vector<std::string> out = {"panels"};
-  if (!p.transposeA && (p.transposeB ? p.m <= few || p.n <= few : isWide && p.n <= lanes / 2))
+  if (!p.transposeA &&
+      (p.transposeB ? p.m <= few || p.n <= few : p.n == 1 || (!isInteger && p.n <= lanes / 2)))
     out.push_back("dot");
   if (!p.transposeB && p.m == 1) out.push_back("row");
   if (!p.transposeB && p.m <= 48) out.push_back("skinny");
+  if (p.m == 2 && p.n == 2 && p.k == 2 && (p.transposeA || !p.transposeB)) out.push_back("two_by_two");
+  if (sharesVectors(p, isWide, lanes)) out.push_back("shared");
   if (!isWide) return out;
   if (!p.transposeB && p.m <= 48 && p.n <= std::min<int64_t>(64, 4 * lanes)) out.push_back("small");
-  if (p.transposeA && p.n <= 4 && p.m >= lanes) out.push_back("columns");
+  if (p.transposeA && p.n <= 6) out.push_back("columns");
   if (p.k * p.n <= 2 * lanes) out.push_back("flat");
   return out;
 }
