@@ -246,9 +246,10 @@ private:
     return !isLine(p) && p.columns <= kMostCopied && p.columns * p.depth * int64_t(sizeof(In)) <= kCopyBytes;
   }
   /// Are there so many rows and steps of k that the copy and the sums of lanes take little of the time?
-  /// Dots of more columns than are computed at once read A twice.
+  /// Dots of more columns than are computed at once read A twice. Narrow elements would be packed otherwise.
   static bool isWorthCopying(const Problem &p) {
-    return p.columns <= kAtOnce ? p.rows >= 12 && p.depth >= 32 : p.rows >= 24 && p.depth >= 128;
+    if (p.columns > kAtOnce) return p.rows >= 24 && p.depth >= 128;
+    return sizeof(In) < sizeof(T) ? p.depth >= 16 : p.rows >= 12 && p.depth >= 32;
   }
 
   struct Side {

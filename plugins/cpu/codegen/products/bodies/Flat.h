@@ -12,13 +12,15 @@ namespace {
 
 template <class T, bool TransposedA, bool TransposedB> class Flat {
   static constexpr int64_t kLane = kLanes<T>, kMost = 2 * kLane; // elements of an operand
-  /// With fewer, the table takes longer than it saves; with fewer rows in a group, register blocks are as
-  /// fast.
-  static constexpr int64_t kUnitsWorthTable = 4, kRowsOfGroup = 6;
+  /// With fewer groups of rows, of one vector of C or of two, the table takes longer than it saves; with
+  /// fewer rows in a group, register blocks are as fast.
+  static constexpr int64_t kGroupsWorthTable[] = {2, 16}, kRowsOfGroup = 6;
 
 public:
   static bool takes(const Problem &p, int64_t programs) {
-    return canCompute(p) && programs * least(p.rows, p.blockRows) >= kUnitsWorthTable * rowsOfGroup(p);
+    if (!canCompute(p)) return false;
+    const int64_t group = rowsOfGroup(p), groups = kGroupsWorthTable[group * p.columns > kLane];
+    return programs * least(p.rows, p.blockRows) >= groups * group;
   }
   static bool canCompute(const Problem &p) {
     if (!p.c || p.depth == 0 || p.columns > p.blockColumns || p.depth * p.columns > kMost) return false;

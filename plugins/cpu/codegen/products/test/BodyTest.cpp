@@ -335,8 +335,11 @@ void check(Body body, int64_t lanes, int64_t group, const Case &x, bool transA, 
                                      << x.columns << "x" << x.depth;
 
   // Few columns of a B that is not transposed are copied.
+  const bool isNarrow = sizeof(In) < sizeof(T);
   const bool copiesB = !std::is_integral_v<T> && x.columns <= lanes / 2 &&
-                       (x.columns <= 4 ? x.rows >= 12 && x.depth >= 32 : x.rows >= 24 && x.depth >= 128);
+                       (x.columns > 4 ? x.rows >= 24 && x.depth >= 128
+                        : isNarrow    ? x.depth >= 16
+                                      : x.rows >= 12 && x.depth >= 32);
   // Short dots of many results are for other bodies.
   auto areDots = [&](int64_t few, int64_t many, bool areRows) {
     if (few > 8 || std::is_integral_v<T>) return few <= 8;
@@ -470,7 +473,7 @@ std::vector<Case> edges() {
       cases.push_back({rows, n, 9, 1, 2, 3, 2});
   for (int64_t n : {1, 2, 3, 4, 5, 8, 9}) // few columns that are copied, and one row or step less than that
     for (auto [rows, depth] :
-         n <= 4 ? std::array<std::pair<int64_t, int64_t>, 4>{{{12, 32}, {11, 32}, {12, 31}, {67, 79}}}
+         n <= 4 ? std::array<std::pair<int64_t, int64_t>, 4>{{{12, 32}, {11, 32}, {12, 31}, {5, 15}}}
                 : std::array<std::pair<int64_t, int64_t>, 4>{{{24, 128}, {23, 128}, {24, 127}, {67, 139}}})
       cases.push_back({rows, n, depth, 1, n % 3, 2, 2});
   for (auto [few, depth] :
