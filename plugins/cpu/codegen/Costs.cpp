@@ -1,6 +1,7 @@
 // Work is counted in halves of operations of f32 vectors. A core does fma_f32 operations in a nanosecond, two
 // for each multiply-add, so that a cost scales with the clock and the width of vectors. The numbers were
-// fitted to the shapes of `./dev bench choice --seed 1` (docs/decisions/0149).
+// fitted to shapes of `./dev bench choice` (docs/decisions/0149), those of products with seeds 1, 7, 11
+// and 12.
 #include "plugins/cpu/codegen/Costs.h"
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -28,11 +29,15 @@ constexpr int64_t kFoldShort = 700, kFoldShortWidened = 1300, kFoldShortFind = 2
 /// short row would cost more than those of a general one.
 constexpr int64_t kRowEnd = 64;
 /// A launch, and of a product the call of its body, for each product of a batch and each element of A, B and
-/// padded C.
-constexpr int64_t kLaunch = 90'000, kCall = 45'000;
-constexpr int64_t kOfProduct = 3700, kOfA = 16, kOfB = 14, kOfC = 32;
+/// padded C. Elements of a transposed operand are copied; narrow ones are packed anyhow.
+constexpr int64_t kLaunch = 90'000, kCall = 8000;
+struct WorkOfProduct {
+  int64_t ofProduct, ofA, ofB, ofC, ofTransposedB;
+};
+constexpr WorkOfProduct kWide = {1200, 5, 2, 11, 12}, kNarrow = {8700, 7, 7, 33, 0};
+constexpr int64_t kOfTransposedA = 16;
 /// The last step of k of a dot takes as long as so many more.
-constexpr int64_t kEndOfDot = 64;
+constexpr int64_t kEndOfDot = 56;
 /// With fewer elements a further core takes longer to begin than it saves.
 constexpr int64_t kElementsOfCore = 16384;
 
@@ -171,12 +176,15 @@ std::string costOfProduct(const VariantRequest &request, DType operand, bool has
                      : operand == DType::I8                     ? "fma_i8"
                      : operand == DType::BF16 && hasPairsOfBf16 ? "fma_bf16"
                                                                 : "fma_f32";
+  auto product = *schedule::GroupOp(request.group).getBody().front().getOps<graph::MatmulOp>().begin();
   const int64_t bytes = storageBytes(operand), lanes = operand == DType::F64 ? 8 : 16;
   // Lanes are along n, or along k where there are few columns. The peak is nearly reached.
   const std::string steps =
       formatv("min(M * ceildiv(N, {0}) * {0} * K, M * N * (K + {1}))", lanes, kEndOfDot);
-  const std::string others =
-      formatv("{0} + M * K * {1} + K * N * {2} + M * N * {3}", kOfProduct, kOfA, kOfB, kOfC);
+  const WorkOfProduct &work = bytes < 4 ? kNarrow : kWide;
+  const std::string others = formatv("{0} + M * K * {1} + K * N * {2} + M * N * {3}", work.ofProduct,
+                                     work.ofA + (product.getTransA() ? kOfTransposedA : 0),
+                                     work.ofB + (product.getTransB() ? work.ofTransposedB : 0), work.ofC);
   const std::string compute = formatv("({0}) * 21 // (10 * {1}) + {2} // (2 * fma_f32)",
                                       request.extent("B") == 1 ? steps : "B * " + steps, rate,
                                       request.extent("B") == 1 ? "(" + others + ")" : "B * (" + others + ")");
