@@ -74,15 +74,17 @@ template <class T, bool TransposedB> class Columns {
   static constexpr int kLines = 8;           // steps of k at once
   static constexpr int64_t kMostSums = 4096; // which stay in the first-level cache
   static constexpr int64_t kFew = 6;         // with more, register blocks are faster
-  static constexpr int64_t kLeastRows = TransposedB ? 4 : 6, kManyRows = 48;
+  static constexpr int64_t kLeastRows = 6, kManyRows = 48;
 
 public:
   /// Is a product with a transposed A computed so?
   static bool takes(const Problem &p) {
-    if (!canCompute(p) || p.rows < kLeastRows) return false;
+    if (!canCompute(p)) return false;
+    // Panels copy both operands.
+    if (TransposedB) return p.rows >= 2 * p.columns - 4;
     // Blocks of all columns multiply each row: a B that they read in place makes them faster for few rows.
     const int64_t vectors = ceilDiv(p.rows, kLanes<T>);
-    return TransposedB || p.rows > kManyRows || 3 * p.rows > 5 * p.columns * (1 + vectors);
+    return p.rows > kManyRows || (p.rows >= kLeastRows && 3 * p.rows > 5 * p.columns * (1 + vectors));
   }
   static bool canCompute(const Problem &p) {
     return p.columns <= least(kFew, p.blockColumns) &&
