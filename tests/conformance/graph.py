@@ -193,6 +193,21 @@ def reductions():
         yield function(f"graph/reduce/parts/{dtype}", {"x": (("N",), dtype, 0, 2)}, text.format(""), both, [{"N": n} for n in (1, 8191, 8192, 8193, 24577)])
         yield function(f"graph/reduce/parts/rows/{dtype}", {"x": (("M", "N"), dtype, 0, 2)}, text.format(", axis=0"), lambda x, both=both: both(x, 0),
                        columns)
+    # Positions of extremes in parts, of which several have the extreme of all: the first one's lowest is the result.
+    def equals(param, x, run):
+        if run["N"] == 8192: # no element is above any other
+            return np.full_like(x, -np.inf)
+        if run["N"] == 8193:
+            x[[5000, 8192]] = np.nan
+        elif run["N"] > 8193:
+            x[[9000, 20000]], x[[8191, 8192, 16384]] = 5, -5
+        return x
+    for dtype in ("f64", "f32", "bf16", "i64", "i32", "i8", "u8"):
+        yield function(f"graph/reduce/parts/find/{dtype}", {"x": (("N",), dtype)}, "return ts.argmax(x), ts.argmin(x, axis=0, keepdims=True)",
+                       lambda x: (g.reduce("argmax", x, 0), g.reduce("argmin", x, 0, True)), [{"N": n} for n in (1, 8191, 8192, 8193, 24577)],
+                       prepare=equals if dtype in ("f64", "f32") else None)
+        yield function(f"graph/reduce/parts/find/rows/{dtype}", {"x": (("M", "N"), dtype, 0, 2)}, "return ts.argmax(x, axis=0), ts.argmin(x * x, axis=0)",
+                       lambda x: (g.reduce("argmax", x, 0), g.reduce("argmin", g.binary("mul", x, x), 0)), columns[1:])
     yield function("graph/reduce/parts/long", {"x": (("N",), "f32")}, "return ts.sum(x), ts.max(x), ts.mean(x * 2.0)",
                    lambda x: (g.reduce("sum", x), g.reduce("max", x), g.reduce("mean", g.binary("mul", x, g.exact("f32", 2)))),
                    [{"N": n} for n in (0x1ffff, 0x20000, 0x20001, 300007)])

@@ -258,7 +258,7 @@ def Graph_ReduceOp : Graph_PureOp<"reduce"> {
   let description = [{
     argmax and argmin take one axis and give i32. Sums of narrow floats accumulate in f32. In `parts` of n, one axis of
     extent N is reduced in parts of n elements, and has ceildiv(N, n) of them; the order of their sum is that of another
-    reduction.
+    reduction. Positions in parts are those along the whole axis.
   }];
   let arguments = (ins Graph_ReduceKind:$kind, Graph_TensorType:$input, DenseI64ArrayAttr:$axes, UnitAttr:$keep_dims,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts);

@@ -249,7 +249,7 @@ func.func @f(%q: !graph.tensor<["S", 16], f32>, %b: !graph.tensor<["S"], f32>) {
 // -----
 
 func.func @f(%x: !graph.tensor<["N"], f32>) {
-  // expected-error @+1 {{in parts is a sum, prod, max or min along one axis, which stays}}
+  // expected-error @+1 {{in parts is no mean, and is along one axis, which stays}}
   %a = graph.reduce mean %x axes [0] parts 64 : (!graph.tensor<["N"], f32>) -> !graph.tensor<["ceildiv(N, 64)"], f32>
   return
 }

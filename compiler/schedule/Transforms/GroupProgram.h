@@ -6,14 +6,19 @@
 
 namespace tessera::schedule {
 
+/// Does the reduction look for the largest element?
+inline bool isLargest(graph::ReduceKind kind) {
+  return kind == graph::ReduceKind::Max || kind == graph::ReduceKind::ArgMax;
+}
+
 /// Turns one group into a kernel before its function: one program computes a tile of the group's space. Lives
 /// for one group.
 ///
 /// Inside a program every value is a tile over the last two axes of the space ([rows, columns]; only columns
 /// if the space has one axis) with extent 1 along an axis where it does not vary. The other axes are indices.
 /// The members are defined by family: GroupProgram.cpp (frame, loads, stores), GroupReduce.cpp (passes over
-/// the reduced axis), GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp (gather,
-/// pad, concat, scan).
+/// the reduced axis), GroupPositions.cpp, GroupElementwise.cpp, GroupMatmul.cpp, GroupAttention.cpp,
+/// GroupData.cpp (gather, pad, concat, scan).
 class GroupProgram {
 public:
   /// `group` must be verified. `name` is the kernel's. `bodies`: the dtypes of products that the target
@@ -65,8 +70,6 @@ private:
   GroupBuilder::Values walk(const GroupBuilder::Values &inits,
                             llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body,
                             std::optional<TypedValue> isElsewhere = std::nullopt);
-  GroupBuilder::Values findInTile(llvm::ArrayRef<graph::ReduceOp>, const TypedValue &isShort,
-                                  const GroupBuilder::Values &otherwise);
   void runPass(llvm::ArrayRef<graph::ReduceOp> reductions, std::optional<Kept> kept);
   void checkFixedOrders();
   TypedValue reduceTile(graph::ReduceOp, tile::ReduceKind, const TypedValue &, int64_t along);
@@ -90,6 +93,12 @@ private:
   TypedValue select(graph::SelectOp);
   TypedValue iota(graph::IotaOp);
   void match(std::initializer_list<TypedValue *> operands); // broadcasts them to one shape
+
+  // GroupPositions.cpp
+  GroupBuilder::Values findInTile(llvm::ArrayRef<graph::ReduceOp>);
+  GroupBuilder::Values findIfShort(llvm::ArrayRef<graph::ReduceOp>, const TypedValue &isShort,
+                                   const GroupBuilder::Values &otherwise);
+  void findInPart(llvm::ArrayRef<graph::ReduceOp>);
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();

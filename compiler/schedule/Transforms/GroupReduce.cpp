@@ -20,8 +20,6 @@ using graph::ReduceOp;
 
 static bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin; }
 
-static bool isLargest(ReduceKind kind) { return kind == ReduceKind::Max || kind == ReduceKind::ArgMax; }
-
 /// How a tile is reduced, and how its result is combined with those of the tiles before.
 static std::pair<tile::ReduceKind, BinaryKind> stepOf(ReduceKind kind) {
   switch (kind) {
@@ -127,30 +125,6 @@ GroupProgram::walk(const GroupBuilder::Values &inits,
   return results;
 }
 
-/// Returns the positions that an axis which fits one tile has: the tile is looked at once, where a walk
-/// compares its extreme with those before.
-GroupBuilder::Values GroupProgram::findInTile(ArrayRef<ReduceOp> reductions, const TypedValue &isShort,
-                                              const GroupBuilder::Values &otherwise) {
-  int64_t along = *space_.reducedAxis() == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1;
-  const OpBuilder::InsertPoint after = fixed_;
-  GroupBuilder::Values found = b_.branch(isShort, otherwise, [&] {
-    Operation *branch = builder_.getInsertionBlock()->getParentOp();
-    fixed_ = OpBuilder::InsertPoint(branch->getBlock(), branch->getIterator());
-    varying_ = builder_.saveInsertionPoint();
-    GroupBuilder::Values positions;
-    for (ReduceOp op : reductions) {
-      b_.at(op.getLoc());
-      TypedValue x = masked(op->getOpOperand(0), op.getKind());
-      TypedValue at = b_.find(isLargest(op.getKind()) ? tile::ArgKind::Max : tile::ArgKind::Min, x, along);
-      positions.push_back(at.isTile() ? b_.expandDims(at, along) : b_.broadcast(at, Shape(tileRank(), 1)));
-    }
-    return positions;
-  });
-  fixed_ = varying_ = after;
-  varyingValues_.clear();
-  return found;
-}
-
 /// Reduces a tile. The axes of the function decide the order of one that is fixed, because those of a tile
 /// may be fewer.
 TypedValue GroupProgram::reduceTile(ReduceOp op, tile::ReduceKind kind, const TypedValue &x, int64_t along) {
@@ -181,6 +155,8 @@ bool GroupProgram::isOneTile() {
 /// Emits one loop along the axis that computes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   int64_t axis = *space_.reducedAxis();
+  const bool finds = llvm::all_of(reductions, [](ReduceOp op) { return isPosition(op.getKind()); });
+  if (finds && space_.parts() == tileExtent(axis)) return findInPart(reductions);
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
   Shape shape(tileRank(), 1);
   if (tileRank() == 2) shape[1 - along] = tileExtent(axis == rows_ ? columns_ : rows_);
@@ -197,12 +173,14 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
     if (hasFixedOrder(op) && !isOneTile())
       trees.try_emplace(op, b_, GroupBuilder::Values{running.back()},
                         nodesOf(staticExtent(space_.space().getDims()[axis]), tileExtent(axis)));
-    if (isPosition(op.getKind())) running.push_back(b_.full(0, DType::I32, shape));
+    if (!isPosition(op.getKind())) continue;
+    TypedValue first =
+        part_ ? b_.cast(b_.mul(*part_, b_.integer(*space_.parts())), DType::I32) : b_.integer(0, DType::I32);
+    running.push_back(b_.broadcast(first, shape));
   }
 
   std::optional<TypedValue> isShort;
-  if (!kept && !space_.parts() &&
-      llvm::all_of(reductions, [](ReduceOp op) { return isPosition(op.getKind()); }))
+  if (!kept && !space_.parts() && finds)
     isShort = b_.binary(BinaryKind::Le, extent(space_.space().getDims()[axis]), b_.integer(tileExtent(axis)));
 
   auto step = [&](const GroupBuilder::Values &carried) {
@@ -258,7 +236,7 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
     GroupBuilder::Values positions;
     for (size_t i = 1; i < running.size(); i += 2)
       positions.push_back(running[i]);
-    positions = findInTile(reductions, *isShort, positions);
+    positions = findIfShort(reductions, *isShort, positions);
     for (size_t i = 1; i < running.size(); i += 2)
       running[i] = positions[i / 2];
   }

@@ -35,7 +35,7 @@ def ScheduleSplitReductions : Pass<"schedule-split-reductions", "::tessera::grap
     A reduction of adjacent axes becomes one of their product, in parts of as many elements as the target asks for, and one of
     the parts. What is reduced may be elementwise operations on tensors of that shape. A reduction of a vector that
     `schedule.hints` say to be long has parts, too. On GPUs so do reductions of vectors and along outer axes that are not known to be
-    short. For targets that collapse axes.
+    short, also searches for positions: the lowest position of the parts that have the extreme of all is the result. For targets that collapse axes.
   }];
   let dependentDialects = ["::tessera::graph::GraphDialect"];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];

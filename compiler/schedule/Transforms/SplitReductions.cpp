@@ -10,6 +10,15 @@
 // the same shape: then these are reshaped, which costs nothing, and fusion sees the computation beside the
 // reduction as before. Reductions that this does not fit are left to graph-decompose, which is why it runs
 // first.
+//
+// A search for the first extreme finds its position in each part; then the lowest position of the parts whose
+// element there is the extreme of all, or a NaN, is the result:
+//
+//   %y = graph.reduce argmax %x axes [0]    ->    %i = graph.reduce argmax %x axes [0] parts 8192
+//                                                 %v = graph.gather %x[%i]
+//                                                 %m = graph.reduce max %v axes [0] {keep_dims}
+//                                                 %p = select(%v == %m or %v != %v, %i, most)
+//                                                 %y = graph.reduce min %p axes [0]
 #include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/Passes.h"
 #include "compiler/schedule/Transforms/TileSizes.h"
@@ -35,8 +44,8 @@ public:
       : b_(op), op_(op), function_(function), part_(target.partElements), hasManyUnits_(target.threads > 0) {}
 
   void run() {
-    if (op_.getKind() == ReduceKind::ArgMax || op_.getKind() == ReduceKind::ArgMin || op_.getAxes().empty())
-      return;
+    const bool finds = op_.getKind() == ReduceKind::ArgMax || op_.getKind() == ReduceKind::ArgMin;
+    if (op_.getAxes().empty() || (finds && !hasManyUnits_)) return;
     const Tensor input = op_.getInput().getType();
     first_ = op_.getAxes().front();
     count_ = static_cast<int64_t>(op_.getAxes().size());
@@ -51,6 +60,7 @@ public:
     // Parts are another order of a sum than the fixed one.
     const bool isFixed = schedule::hasFixedOrder(op_);
     if (count_ == 1 && (isFixed || !isWorthParts(likely))) return;
+    if (finds) return replaceBy(found());
     if (count_ > 1) findOwn();
     Value x = count_ == 1 ? Value(op_.getInput()) : merged(op_.getInput());
     if (!x) {
@@ -149,22 +159,29 @@ private:
     }
   }
 
-  Value reduce(ReduceKind kind, Value x, bool inParts) {
+  Value reduce(ReduceKind kind, Value x, bool inParts, bool keepsDims = false) {
     auto type = cast<Tensor>(x.getType());
+    const bool finds = kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin;
     SmallVector<Attribute> dims(type.getDims().getValue());
     if (inParts)
       dims[first_] =
           extentAttr(b_.getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, type.getExtent(first_),
                                                         IndexExpr::constant(part_)));
+    else if (keepsDims)
+      dims[first_] = b_.getI64IntegerAttr(1);
     else
       dims.erase(dims.begin() + first_);
-    auto result = Tensor::get(b_.getContext(), b_.getArrayAttr(dims), type.getElementType());
-    return ReduceOp::create(b_, op_.getLoc(), result, kind, x, b_.getDenseI64ArrayAttr(first_),
-                            /*keep_dims=*/false, inParts ? b_.getI64IntegerAttr(part_) : IntegerAttr());
+    auto result =
+        Tensor::get(b_.getContext(), b_.getArrayAttr(dims), finds ? b_.getI32Type() : type.getElementType());
+    return ReduceOp::create(b_, op_.getLoc(), result, kind, x, b_.getDenseI64ArrayAttr(first_), keepsDims,
+                            inParts ? b_.getI64IntegerAttr(part_) : IntegerAttr());
   }
 
+  Tensor withElementType(Value v, Type element) {
+    return Tensor::get(b_.getContext(), cast<Tensor>(v.getType()).getDims(), element);
+  }
   Value withElements(Value v, Type element) {
-    auto type = Tensor::get(b_.getContext(), cast<Tensor>(v.getType()).getDims(), element);
+    const Tensor type = withElementType(v, element);
     return v.getType() == type ? v : CastOp::create(b_, op_.getLoc(), type, v).getResult();
   }
 
@@ -185,6 +202,32 @@ private:
                                 tile::IndexExprAttr::get(b_.getContext(), extent));
     count = withElements(count, cast<Tensor>(x.getType()).getElementType());
     return BinaryOp::create(b_, op_.getLoc(), x.getType(), BinaryKind::Div, x, count);
+  }
+
+  /// The position of the first extreme, of parts: where parts have equal ones, the lowest. An axis without
+  /// elements has position 0, as in one program.
+  Value found() {
+    const ReduceKind extreme = op_.getKind() == ReduceKind::ArgMax ? ReduceKind::Max : ReduceKind::Min;
+    auto binary = [&](BinaryKind kind, Value lhs, Value rhs) -> Value {
+      return BinaryOp::create(b_, op_.getLoc(), withElementType(lhs, b_.getI1Type()), kind, lhs, rhs);
+    };
+    auto select = [&](Value condition, Value lhs, Value rhs, Type type) -> Value {
+      return SelectOp::create(b_, op_.getLoc(), type, condition, lhs, rhs);
+    };
+    auto constant = [&](int32_t value) -> Value {
+      return arith::ConstantOp::create(b_, op_.getLoc(), b_.getI32IntegerAttr(value));
+    };
+    const Type element = op_.getInput().getType().getElementType();
+    const Value place = reduce(op_.getKind(), op_.getInput(), true);
+    auto along = llvm::to_vector(llvm::seq<int64_t>(0, rank_));
+    along[first_] = -1;
+    const Value best =
+        GatherOp::create(b_, op_.getLoc(), withElementType(place, element), op_.getInput(), place, along);
+    Value wins = binary(BinaryKind::Eq, best, reduce(extreme, best, false, /*keepsDims=*/true));
+    if (isa<FloatType>(element)) wins = binary(BinaryKind::Or, wins, binary(BinaryKind::Ne, best, best));
+    const Value most = constant(INT32_MAX);
+    const Value lowest = reduce(ReduceKind::Min, select(wins, place, most, place.getType()), false);
+    return select(binary(BinaryKind::Eq, lowest, most), constant(0), lowest, lowest.getType());
   }
 
   void replaceBy(Value v) {

@@ -240,6 +240,26 @@ graph.func @parts(%x: !line) -> !parts attributes {returns = ["result"], params 
   graph.return %0 : !parts
 }
 
+// A part that is one tile has no loop; positions are those along the axis.
+// CHECK-LABEL: schedule.kernel @places.g0
+// CHECK: %[[FIRST:.*]] = arith.muli
+// CHECK-NOT: scf.for
+// CHECK: %[[LOCAL:.*]] = tile.arg_reduce max
+// CHECK: arith.addi
+// CHECK: tile.store_elem %{{.*}}, %out0[%{{.*}}] : i32
+!places = !graph.tensor<["ceildiv(N, 64)"], i32>
+graph.func @places(%x: !line) -> !places attributes {returns = ["result"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["N"]>,
+    #tile.param<name = "result", kind = result, dtype = i32, access = write, dims = ["ceildiv(N, 64)"]>,
+    #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 64>} : (!line) -> !places {
+  ^bb0(%a: !line):
+    %1 = graph.reduce argmax %a axes [0] parts 64 : (!line) -> !places
+    schedule.yield %1 : !places
+  }
+  graph.return %0 : !places
+}
+
 // Queries are split over programs; each has all columns of its rows, however few keys a tile has.
 // CHECK-LABEL: schedule.kernel @attend.g0
 // CHECK: schedule.grid (%i0, %i1) = ("0", "0") to ("H", "S") step ("1", "32") names ["i0", "i1"]

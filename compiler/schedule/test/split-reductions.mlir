@@ -50,8 +50,21 @@ graph.func @left(%x: !mn, %y: !graph.tensor<["N"], f32>, %z: !graph.tensor<["B",
 // Only a vector that is known to be long has parts; of a GPU, which has many units, each one that is not known to be short.
 // CHECK-LABEL: graph.func @vector
 // CHECK-NOT: parts
+// CHECK-LABEL: graph.func @find
+// CHECK-NOT: parts
 // GPU-LABEL: graph.func @vector
 // GPU: graph.reduce sum %{{.*}} axes [0] parts 8192
+// A search has positions of parts, and the lowest of those that have the extreme of all.
+// GPU-LABEL: graph.func @find
+// GPU: %[[I:.*]] = graph.reduce argmin %arg0 axes [0] parts 256 {{.*}} -> !graph.tensor<["ceildiv(M, 256)", "N"], i32>
+// GPU: %[[V:.*]] = graph.gather %arg0[%[[I]]] along [-1, 1]
+// GPU: %[[B:.*]] = graph.reduce min %[[V]] axes [0] {keep_dims}
+// GPU: %[[E:.*]] = graph.binary eq %[[V]], %[[B]]
+// GPU: %[[N:.*]] = graph.binary ne %[[V]], %[[V]]
+// GPU: %[[W:.*]] = graph.binary or %[[E]], %[[N]]
+// GPU: %[[P:.*]] = graph.select %[[W]], %[[I]], %{{.*}}
+// GPU: %[[Y:.*]] = graph.reduce min %[[P]] axes [0]
+// GPU: graph.select %{{.*}}, %{{.*}}, %[[Y]]
 // GPU-LABEL: graph.func @columns
 // GPU: graph.reduce sum %{{.*}} axes [0] parts 256 {{.*}} -> !graph.tensor<["ceildiv(M, 256)", "N"], f32>
 // GPU: graph.reduce sum %{{.*}} axes [0] :
@@ -63,6 +76,10 @@ graph.func @left(%x: !mn, %y: !graph.tensor<["N"], f32>, %z: !graph.tensor<["B",
 graph.func @vector(%x: !graph.tensor<["N"], f32>) -> !graph.tensor<[], f32> {
   %0 = graph.reduce sum %x axes [0] : (!graph.tensor<["N"], f32>) -> !graph.tensor<[], f32>
   graph.return %0 : !graph.tensor<[], f32>
+}
+graph.func @find(%x: !mn) -> !graph.tensor<["N"], i32> {
+  %0 = graph.reduce argmin %x axes [0] : (!mn) -> !graph.tensor<["N"], i32>
+  graph.return %0 : !graph.tensor<["N"], i32>
 }
 graph.func @columns(%x: !mn) -> !graph.tensor<["N"], f32> {
   %0 = graph.reduce sum %x axes [0] : (!mn) -> !graph.tensor<["N"], f32>
