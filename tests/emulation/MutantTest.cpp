@@ -127,11 +127,25 @@ TEST(Rings, AMissingBarrierOfTheLoopIsFound) {
   EXPECT_NE(mutant.error.find("gemm.py:"), std::string::npos) << mutant.error;
 }
 
+/// A row of integers that all threads scan together, in two steps.
+Sample sharedScan(const char *vendor, const char *arch) {
+  constexpr uint64_t columns = 4000;
+  Sample out{"shared_scan", vendor, arch, {2 * columns * 4, 2 * columns * 4}, {2, columns}};
+  out.source = R"(import tessera as ts
+@ts.kernel
+def shared_scan(X: ts.Tensor["M", "N", ts.i32], Y: ts.Tensor["M", "N", ts.i32]):
+    for m in ts.tile.parallel(0, M):
+        Y[m, 0:4096] = ts.tile.cumsum(X[m, 0:4096], axis=0)
+)";
+  return out;
+}
+
 INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
                          testing::Values(sharedRows("ptx", "sm_80"), sharedRows("rocm", "gfx1100"),
                                          softmax("levelzero", "pvc", 1), gemm("ptx", "sm_80", 0),
                                          gemm("ptx", "sm_90a", 0), gemm("rocm", "gfx1100", 1),
-                                         gemm("levelzero", "pvc", 1)),
+                                         gemm("levelzero", "pvc", 1), sharedScan("ptx", "sm_90a"),
+                                         sharedScan("rocm", "gfx942"), sharedScan("levelzero", "pvc")),
                          [](const auto &info) { return info.param.name + "_" + info.param.arch; });
 
 } // namespace

@@ -15,6 +15,20 @@
 
 namespace tessera::gpu {
 
+/// The extents of a tile without those along `axis`.
+inline llvm::SmallVector<int64_t> withoutAxis(llvm::ArrayRef<int64_t> shape, int64_t axis) {
+  llvm::SmallVector<int64_t> kept(shape);
+  kept.erase(kept.begin() + axis);
+  return kept;
+}
+
+/// The index that is `at` without `axis` and k along it.
+inline llvm::SmallVector<mlir::Value> withAxis(llvm::ArrayRef<mlir::Value> at, int64_t axis, mlir::Value k) {
+  llvm::SmallVector<mlir::Value> index(at);
+  index.insert(index.begin() + axis, k);
+  return index;
+}
+
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
 class KernelLowering final : public target::TileLowering {
 public:
@@ -140,12 +154,18 @@ private:
   Value foldThreads(Vec<Value> parts, int64_t width, Fold fold);
   Value shuffle(Value v, Value lane);
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
-  LogicalResult lowerScan(tile::ScanOp) override;
   mlir::FailureOr<Value> groupReduce(tile::GroupReduceOp) override;
   /// Combines the values that the threads of each group of `width` (a power of two) consecutive threads left
   /// in the exchange area, for threads below `threads`. The first thread of each group has the result. Has
   /// barriers before and after.
   void tree(int64_t threads, int64_t width, llvm::function_ref<void(Value mine, Value other)> join);
+
+  // Scan.cpp
+  LogicalResult lowerScan(tile::ScanOp) override;
+  /// Scans each line by `width` threads.
+  void scanTogether(const Place &from, const Place &to, int64_t axis, int64_t width, Fold);
+  /// The scan of what each of `width` consecutive threads has, up to its own.
+  Value scanThreads(Value own, Value position, int64_t width, Fold);
 
   // Mma.cpp: products in memory
   LogicalResult lowerMma(tile::MmaOp) override;

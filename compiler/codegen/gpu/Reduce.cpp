@@ -15,18 +15,6 @@ constexpr int64_t kMostLength = 8; // lanes of a thread
 constexpr int64_t kMostSteps =
     8; // that a thread reads without a loop, so that it waits for all of them at once
 
-SmallVector<int64_t> without(ArrayRef<int64_t> shape, int64_t axis) {
-  SmallVector<int64_t> kept(shape);
-  kept.erase(kept.begin() + axis);
-  return kept;
-}
-
-SmallVector<Value> with(ArrayRef<Value> at, int64_t axis, Value k) {
-  SmallVector<Value> index(at);
-  index.insert(index.begin() + axis, k);
-  return index;
-}
-
 } // namespace
 
 void KernelLowering::tree(int64_t threads, int64_t width, llvm::function_ref<void(Value, Value)> join) {
@@ -51,7 +39,7 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   auto shape = tile::tileType(input).getShape();
   const int64_t axis = op.getAxis();
   bool isUnsigned = op.getIsUnsigned() || element.isInteger(1);
-  Vec<int64_t> kept = without(shape, axis);
+  Vec<int64_t> kept = withoutAxis(shape, axis);
   const auto [lanes, width, length, n, results] = tile::sharesOf(op, threads_);
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), isUnsigned, x, y); };
   const bool hasChains = op.getOrder() && !op.getOrder()->getChains().empty();
@@ -66,11 +54,11 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
   auto partial = [&](Indices at, Value first, bool isWide, bool allInside = true) {
     llvm::SaveAndRestore wide(isWide_, isWide), whole(vectorsAreWhole_, isWide && !allInside);
     auto read = [&](Value k) {
-      if (isWide) return Vec<Value>{evaluate(input, with(at, axis, k), length, {allInside})};
+      if (isWide) return Vec<Value>{evaluate(input, withAxis(at, axis, k), length, {allInside})};
       Vec<Value> elements;
       for (int64_t i = 0; i < length; ++i) {
         Value next = i ? arith::AddIOp::create(b_, k, constant(i)).getResult() : k;
-        elements.push_back(evaluate(input, with(at, axis, next), 0, {!isInside}));
+        elements.push_back(evaluate(input, withAxis(at, axis, next), 0, {!isInside}));
       }
       return elements;
     };
@@ -242,9 +230,10 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   Type element = tile::tileType(input).getElementType(), position = b_.getI32Type();
   auto shape = tile::tileType(input).getShape();
   int64_t axis = op.getAxis(), n = shape[axis];
-  Vec<int64_t> kept = without(shape, axis);
+  Vec<int64_t> kept = withoutAxis(shape, axis);
   int64_t results = ShapedType::getNumElements(kept);
   int64_t positions = threads_ * 8; // after the extremes
+  const int64_t width = tile::threadsPerResult(threads_, results, n);
   struct Best {
     Value x, k;
   };
@@ -262,14 +251,28 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
   };
   auto partial = [&](Indices at, Value first, int64_t step, Mode mode) -> Best {
     auto read = [&](Value k) -> Best {
-      return {evaluate(input, with(at, axis, k), 0, mode), arith::IndexCastOp::create(b_, position, k)};
+      return {evaluate(input, withAxis(at, axis, k), 0, mode), arith::IndexCastOp::create(b_, position, k)};
     };
-    Best init = read(first);
-    Value next = arith::AddIOp::create(b_, first, constant(step));
-    auto loop = scf::ForOp::create(b_, next, constant(n), constant(step), ValueRange{init.x, init.k});
+    // Several elements are read before they are compared, so that a thread waits for all of them at once.
+    const int64_t many = width > 1 && n % (step * kMostSteps) == 0 ? kMostSteps : 1;
+    auto readMany = [&](Value k) {
+      Vec<Best> all;
+      for (int64_t i = 0; i < many; ++i)
+        all.push_back(read(i ? arith::AddIOp::create(b_, k, constant(i * step)).getResult() : k));
+      return all;
+    };
+    Vec<Best> start = readMany(first);
+    Best init = start[0];
+    for (Best next : ArrayRef<Best>(start).drop_front())
+      init = later(init, next);
+    if (many * step == n) return init;
+    Value next = arith::AddIOp::create(b_, first, constant(many * step));
+    auto loop = scf::ForOp::create(b_, next, constant(n), constant(many * step), ValueRange{init.x, init.k});
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    Best best = later({loop.getRegionIterArg(0), loop.getRegionIterArg(1)}, read(loop.getInductionVar()));
+    Best best = {loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+    for (Best next : readMany(loop.getInductionVar()))
+      best = later(best, next);
     scf::YieldOp::create(b_, ValueRange{best.x, best.k});
     return {loop.getResult(0), loop.getResult(1)};
   };
@@ -280,7 +283,6 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
     store(element, best.x, exchange(element, i));
     store(position, best.k, exchange(position, i, positions));
   };
-  int64_t width = tile::threadsPerResult(threads_, results, n);
   bool toTile = tile::isTile(op.getResult());
   versioned(insideCondition(ValueRange(input)), [&](Mode mode) {
     if (width == 1 && toTile) {
@@ -304,27 +306,6 @@ LogicalResult KernelLowering::lowerArgReduce(tile::ArgReduceOp op) {
       map_.map(op.getResult(), get(i32(0)).k);
     }
     lowerBarrier();
-  });
-  return success();
-}
-
-/// A thread per line along the axis, in index order.
-LogicalResult KernelLowering::lowerScan(tile::ScanOp op) {
-  Place from = place(op.getInput()), to = place(op.getResult());
-  int64_t axis = op.getAxis();
-  const tile::ReduceKind kind = tile::reduceKindOf(op.getKind());
-  nest(without(from.shape, axis), 0, [&](Indices at, int64_t) {
-    Vec<Value> start = with(at, axis, constant(0));
-    Value first = loadPlace(from, start, 0);
-    storePlace(to, first, start);
-    auto loop =
-        scf::ForOp::create(b_, constant(1), constant(from.shape[axis]), constant(1), ValueRange{first});
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    Vec<Value> here = with(at, axis, loop.getInductionVar());
-    Value next = combine(kind, op.getIsUnsigned(), loop.getRegionIterArg(0), loadPlace(from, here, 0));
-    storePlace(to, next, here);
-    scf::YieldOp::create(b_, next);
   });
   return success();
 }

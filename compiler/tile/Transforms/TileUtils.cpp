@@ -315,7 +315,7 @@ bool hasTensorMemory(MmaOp mma) {
 int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
   int64_t words = 0, ofTensorMemory = 0; // of 8 bytes
   kernel.walk([&](Operation *op) {
-    if (isa<GroupReduceOp>(op)) words = std::max(words, threads);
+    if (isa<GroupReduceOp, ScanOp>(op)) words = std::max(words, threads);
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       const int64_t bytes =
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
