@@ -89,6 +89,7 @@ struct TileRequest {
   std::optional<DType> product = {};    // of a product's operands
   std::optional<int64_t> elements = {}; // of the iteration space
   bool finds = false;                   // a reduction that finds positions only
+  bool scansExactly = false;            // a scan whose result does not depend on the order
   bool readsNarrow = false;             // reads elements of fewer than 32 bits
   bool readsAgain = false;              // reads the elements of a row again after it has been reduced
   bool readsRows = false;               // a map or join that reads rows from one element to the next

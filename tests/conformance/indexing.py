@@ -413,6 +413,19 @@ def scans():
     yield case("scan/whole", {"x": (("M", "N"), "f32")}, "ts.cumsum(x)", lambda x: np.cumsum(x), SIZES, tolerance=close("f32", 200))
     yield case("scan/vector", {"x": (("N",), "f64")}, "ts.cumsum(x)", np.cumsum, [{"N": n} for n in (0, 1, 2, 63, 64, 65, 4096, 4097, 10007)], tolerance=close("f64", 100))
     yield case("scan/rows", {"x": (("N", 3), "i32")}, "ts.cumsum(x, axis=0)", lambda x: wrap(np.cumsum(x, 0), "i32"), [{"N": n} for n in (0, 1, 63, 64, 65, 4097)])
+    # Parts of a vector and of an outer axis, which are programs of their own, and parts of a tile that threads share.
+    lengths = [{"N": n} for n in (0, 1, 1023, 1025, 8191, 8192, 8193, 16385, 24577)]
+    for dtype in ("i64", "i32", "u8", "f32", "bf16"):
+        for name in ("cumsum", "cumprod", "cummax", "cummin"):
+            f, extremes = functions[name], name in ("cummax", "cummin")
+            if DTYPES[dtype].is_float and not extremes:
+                continue
+            result = dtype if extremes else "i64" if dtype == "i64" else "i32"
+            odd = (lambda n, shape, run, rng: 2 * rng.integers(0, 60, shape) + 1) if name == "cumprod" else None
+            yield case(f"scan/parts/{name}/{dtype}", {"x": (("N",), dtype)}, f"ts.{name}(x)", lambda x, f=f, t=dtype: scanned(f, x, 0, t), lengths, result, make=odd)
+            yield case(f"scan/parts/rows/{name}/{dtype}", {"x": (("M", "N"), dtype)}, f"ts.{name}(x, axis=0)", lambda x, f=f, t=dtype: scanned(f, x, 0, t),
+                       [{"M": m, "N": n} for m, n in ((255, 3), (256, 129), (513, 2), (1000, 5))], result, make=odd)
+    yield case("scan/parts/fused", {"x": (("N",), "f32")}, "ts.cumsum(x > 0.0) * 2 + 1", lambda x: np.cumsum(x > 0) * 2 + 1, lengths, result="i32")
     x = {"x": (("B", "M", "N"), "f32")}
     yield case("scan/fused", x, "ts.exp(ts.cumsum(x * 0.125, axis=1) * 0.25) - x", lambda x: np.exp(np.cumsum(x / 8, 1) / 4) - x, SIZES, tolerance=close("f32", 5))
     yield case("scan/of-mask", x, "ts.cumsum(x > 0.0, axis=-1)", lambda x: np.cumsum(x > 0, -1), SIZES + EMPTY, result="i32")

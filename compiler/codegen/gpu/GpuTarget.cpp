@@ -142,7 +142,7 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     // A row that fits into the registers of a block is read once. Up to kWarpRow elements are one warp's. The
     // lanes of a block exchange their sums once for each tile, so that of an only row is as long as can be.
     std::optional<int64_t> columns = request.columns;
-    if (request.rank == 1)
+    if (request.rank == 1 || request.part)
       columns = std::min({columns.value_or(kBlockRow), request.part.value_or(kBlockRow), kBlockRow});
     if (capabilities_.shuffles && !request.reducesOuterAxis && columns.value_or(0) > kTileElements / 2 &&
         *columns <= kBlockRow) {
@@ -154,6 +154,15 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     // a variant (proposeVariants).
     if (capabilities_.shuffles && !request.reducesOuterAxis && !columns) return {1, kStreamedRow};
     return codegen::proposeCommonTile(request, kTileElements);
+  }
+  case schedule::GroupKind::Scan: {
+    // Threads share a row where the order of a scan does not matter; a row of unknown length is one of
+    // several.
+    if (!request.scansExactly || request.reducesOuterAxis)
+      return codegen::proposeCommonTile(request, kTileElements);
+    const int64_t width =
+        codegen::coverExtent(request.columns, 16, request.columns || request.rank == 1 ? kTileElements : 256);
+    return {codegen::coverExtent(request.rows, 1, kTileElements / width), width};
   }
   default:
     return codegen::proposeCommonTile(request, kTileElements);

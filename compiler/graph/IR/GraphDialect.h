@@ -29,6 +29,8 @@ std::string extentsText(mlir::ArrayAttr dims);
 mlir::Value storageOf(mlir::Value v);
 
 /// Checks an operation along one axis of `input` whose result has the same type.
+/// The number of parts of so many elements that an axis has, as an extent.
+mlir::Attribute partsOf(TensorType, int64_t axis, int64_t elements);
 llvm::LogicalResult verifyAlongAxis(mlir::Operation *op, TensorType input, int64_t axis, TensorType result);
 
 } // namespace tessera::graph

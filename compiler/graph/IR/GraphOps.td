@@ -337,12 +337,17 @@ def Graph_GatherOp : Graph_PureOp<"gather"> {
 
 def Graph_ScanOp : Graph_PureOp<"scan"> {
   let summary = "inclusive scan along an axis, in order";
-  let arguments = (ins Graph_ScanKind:$kind, Graph_TensorType:$input, ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
-  let assemblyFormat = "$kind $input `axis` $axis attr-dict `:` functional-type($input, $result)";
-  let extraClassDefinition = [{
-    ::llvm::LogicalResult $cppClass::verify() {
-      return ::tessera::graph::verifyAlongAxis(*this, getInput().getType(), getAxis(), getType());
-    }
+  let description = [{
+    In `parts` of n a program scans n elements. `after` has, for each part, the scan of the axis up to its end, as
+    `graph.scan` of `graph.reduce` in such parts gives it: part i goes on from its element i - 1. The result is that of one scan
+    where the order does not matter.
+  }];
+  let arguments = (ins Graph_ScanKind:$kind, Graph_TensorType:$input, Optional<Graph_TensorType>:$after,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$axis, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$parts);
+  let assemblyFormat = "$kind $input `axis` $axis (`parts` $parts^ `after` $after)? attr-dict `:` functional-type(operands, $result)";
+  let extraClassDeclaration = [{
+    /// Has the scan the same result in any order? Of integers, and of extremes.
+    bool isExact();
   }];
 }
 

@@ -165,6 +165,11 @@ LogicalResult MatmulOp::verify() {
   return sameType(*this, getType(), withDims(getType(), dims));
 }
 
+Attribute tessera::graph::partsOf(Tensor tensor, int64_t axis, int64_t elements) {
+  return extentAttr(tensor.getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, tensor.getExtent(axis),
+                                                           IndexExpr::constant(elements)));
+}
+
 LogicalResult ReduceOp::verify() {
   Tensor input = getInput().getType();
   bool positions = getKind() == ReduceKind::ArgMax || getKind() == ReduceKind::ArgMin;
@@ -181,14 +186,30 @@ LogicalResult ReduceOp::verify() {
     if (!llvm::is_contained(getAxes(), static_cast<int64_t>(d)))
       dims.push_back(dim);
     else if (parts)
-      dims.push_back(extentAttr(
-          getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, input.getExtent(static_cast<int64_t>(d)),
-                                          IndexExpr::constant(static_cast<int64_t>(*parts)))));
+      dims.push_back(partsOf(input, static_cast<int64_t>(d), static_cast<int64_t>(*parts)));
     else if (getKeepDims())
       dims.push_back(IntegerAttr::get(IntegerType::get(getContext(), 64), 1));
   }
   Type element = positions ? IntegerType::get(getContext(), 32) : input.getElementType();
   return sameType(*this, getType(), Tensor::get(getContext(), ArrayAttr::get(getContext(), dims), element));
+}
+
+bool ScanOp::isExact() {
+  return getKind() == ScanKind::Max || getKind() == ScanKind::Min ||
+         isa<IntegerType>(getType().getElementType());
+}
+
+LogicalResult ScanOp::verify() {
+  const Tensor input = getInput().getType();
+  const auto axis = static_cast<int64_t>(getAxis());
+  if (failed(verifyAlongAxis(*this, input, axis, getType()))) return failure();
+  if (!getAfter() || !getParts()) {
+    if (getAfter() || getParts()) return emitOpError() << "has parts and what is before them, or neither";
+    return success();
+  }
+  SmallVector<Attribute> dims(input.getDims().getValue());
+  dims[axis] = partsOf(input, axis, static_cast<int64_t>(*getParts()));
+  return sameType(*this, getAfter().getType(), withDims(input, dims));
 }
 
 LogicalResult tessera::graph::verifyAlongAxis(Operation *op, Tensor input, int64_t axis, Tensor result) {

@@ -187,7 +187,8 @@ Value GraphImporter::import(const GraphValue &v) {
     return GatherOp::create(b_, loc_, type, arg(v, 0), indices, v.ints);
   }
   case GraphOp::Scan:
-    return ScanOp::create(b_, loc_, type, static_cast<ScanKind>(v.ints[1]), arg(v, 0), v.ints[0]);
+    return ScanOp::create(b_, loc_, type, static_cast<ScanKind>(v.ints[1]), arg(v, 0), Value(), v.ints[0],
+                          IntegerAttr());
   case GraphOp::Iota:
     return IotaOp::create(b_, loc_, type, v.ints[0]);
   case GraphOp::Attention: {

@@ -256,6 +256,22 @@ func.func @f(%x: !graph.tensor<["N"], f32>) {
 
 // -----
 
+func.func @f(%x: !graph.tensor<["N"], i32>, %c: !graph.tensor<["N"], i32>) {
+  // expected-error @+1 {{ceildiv(N, 64)}}
+  %a = graph.scan sum %x axis 0 parts 64 after %c : (!graph.tensor<["N"], i32>, !graph.tensor<["N"], i32>) -> !graph.tensor<["N"], i32>
+  return
+}
+
+// -----
+
+func.func @f(%x: !graph.tensor<["N"], i32>) {
+  // expected-error @+1 {{has parts and what is before them, or neither}}
+  %a = graph.scan sum %x axis 0 {parts = 64 : i64} : (!graph.tensor<["N"], i32>) -> !graph.tensor<["N"], i32>
+  return
+}
+
+// -----
+
 // A tensor of rank 0 is one element, which is no view of another extent or dtype.
 func.func @f(%x: !graph.tensor<[], f32>) {
   // expected-error @+1 {{passes '!graph.tensor<[], f32>' as operand 0 to @k, which takes '!tile.view<2xf32>'}}

@@ -58,6 +58,11 @@ Axes GroupSpace::axesOf(OpOperand &operand) const {
   // The tensor's positions are those of the result, less a distance, also along an axis of extent 1.
   if (isa<graph::PadOp>(op) && operand.getOperandNumber() == 0) return identity(type);
   if (isa<graph::ReduceOp>(op)) return alignRight(type, identity(space_));
+  if (isa<graph::ScanOp>(op) && operand.getOperandNumber() == 1) {
+    Axes axes = alignRight(type, identity(space_));
+    axes[*reduced_] = kParts;
+    return axes;
+  }
   return alignRight(type, axesOf(op->getResult(0)));
 }
 
@@ -275,7 +280,10 @@ Refusal GroupSpace::addScan(graph::ScanOp op) {
   if (!isWhole)
     return "it scans " + graph::extentsText(type.getDims()) + " in a group of shape " +
            graph::extentsText(space_.getDims());
+  if (op.getAfter() && holds(op.getAfter())) return "what is before the parts of a scan is an input";
   kind_ = GroupKind::Scan;
+  scansExactly_ = op.isExact();
+  if (op.getParts()) parts_ = static_cast<int64_t>(*op.getParts());
   combines_ = true;
   reduced_ = static_cast<int64_t>(op.getAxis());
   axes_[op.getResult()] = identity(space_);

@@ -15,7 +15,7 @@ public:
   /// For each axis of a tensor, the axis of the space that it runs along, or kFixed if its extent is 1.
   using Axes = mlir::SmallVector<int64_t, 4>;
   static constexpr int64_t kFixed = -1;
-  /// The axis of a result that has an element for each part of the reduced axis.
+  /// The axis of a tensor that has an element for each part of the reduced axis.
   static constexpr int64_t kParts = -2;
 
   /// The rule that keeps an operation out of the group, or none.
@@ -26,7 +26,7 @@ public:
   /// Null until an operation has been added.
   Tensor space() const { return space_ ? space_ : uniform_; }
   std::optional<int64_t> reducedAxis() const { return reduced_; }
-  /// The number of elements of the reduced axis that a program reduces; none: all of them.
+  /// The number of elements of the reduced axis that a program reduces or scans; none: all of them.
   std::optional<int64_t> parts() const { return parts_; }
   /// Is the value computed in the group?
   bool holds(mlir::Value v) const { return axes_.count(v) != 0; }
@@ -35,6 +35,8 @@ public:
   Axes axesOf(mlir::OpOperand &operand) const;
   /// Are all reductions searches for positions?
   bool finds() const { return reduced_ && !combines_; }
+  /// Is it a scan whose result does not depend on the order?
+  bool scansExactly() const { return scansExactly_; }
   /// Is a tensor of elements of fewer than 32 bits read?
   bool readsNarrow() const;
   /// Does an operation after a reduction read the elements that were reduced, as a softmax does?
@@ -76,7 +78,7 @@ private:
   mlir::Type productType_;
   std::optional<int64_t> reduced_, parts_;
   std::optional<int64_t> contiguous_; // the axis that the first transposed tensor has last
-  bool transposes_ = false, interleaves_ = false, combines_ = false;
+  bool transposes_ = false, interleaves_ = false, combines_ = false, scansExactly_ = false;
   bool holdsOnlySlices_ = true; // of inputs: a concat may join them
   bool holdsOnlyValues_ = true; // elementwise operations and slices: a concat may interleave them
   llvm::DenseMap<mlir::Value, Axes> axes_;

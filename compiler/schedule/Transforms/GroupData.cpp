@@ -206,7 +206,8 @@ void GroupProgram::buildConcat() {
   }
 }
 
-/// One walk along the axis: each tile is scanned by itself and joined with the last elements before it.
+/// One walk along the axis, or a part of it: each tile is scanned by itself and joined with the last elements
+/// before it.
 void GroupProgram::buildScan() {
   graph::ScanOp op;
   for (Operation &candidate : group_.getBody().front())
@@ -220,7 +221,12 @@ void GroupProgram::buildScan() {
   line[along] = 1;
   DType dtype = dtypeOf(op.getType());
   auto [kind, reduction, join] = stepOf(op.getKind());
-  walk({neutral(reduction, dtype, line)}, [&](const GroupBuilder::Values &before) -> GroupBuilder::Values {
+  TypedValue begin = neutral(reduction, dtype, line);
+  if (op.getAfter()) {
+    TypedValue isFirst = b_.binary(BinaryKind::Eq, *part_, b_.integer(0));
+    begin = b_.select(b_.broadcast(isFirst, line), begin, b_.broadcast(load(op->getOpOperand(1)), line));
+  }
+  walk({begin}, [&](const GroupBuilder::Values &before) -> GroupBuilder::Values {
     TypedValue x = b_.broadcast(value(op->getOpOperand(0)), whole);
     b_.at(op.getLoc());
     TypedValue own = b_.scan(kind, x, along);

@@ -227,9 +227,7 @@ void GroupProgram::openGrid() {
 }
 
 Attribute GroupProgram::partCount() {
-  for (auto reduce : group_.getBody().front().getOps<graph::ReduceOp>())
-    return reduce.getType().getDims()[*space_.reducedAxis()];
-  llvm_unreachable("a group that has a reduced axis has a reduction");
+  return graph::partsOf(space_.space(), *space_.reducedAxis(), *space_.parts());
 }
 
 TypedValue GroupProgram::start(int64_t axis) {
@@ -238,6 +236,7 @@ TypedValue GroupProgram::start(int64_t axis) {
 }
 
 /// Loads a tile of a tensor as [rows, columns], or [columns], with extent 1 where the tensor does not vary.
+/// Of what is before parts it loads that of the program's part; nothing is before the first.
 TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axes &axes, ArrayAttr offsets,
                                   bool beginsAfter) {
   GroupBuilder::Starts starts;
@@ -245,7 +244,10 @@ TypedValue GroupProgram::loadTile(const TypedValue &view, Tensor type, const Axe
   SmallVector<int64_t> spanned; // axes of the space, in the tensor's order
   for (auto [d, axis] : llvm::enumerate(axes)) {
     bool isFixed = axis == GroupSpace::kFixed;
-    TypedValue at = isFixed ? b_.integer(0) : start(axis);
+    TypedValue at = isFixed ? b_.integer(0)
+                    : axis == GroupSpace::kParts
+                        ? b_.binary(graph::BinaryKind::Maximum, b_.sub(*part_, b_.integer(1)), b_.integer(0))
+                        : start(axis);
     if (offsets) {
       TypedValue offset = expression(cast<tile::IndexExprAttr>(offsets[d]));
       const bool isZero = isFixed || !starts_[static_cast<size_t>(axis)];

@@ -41,6 +41,17 @@ def ScheduleSplitReductions : Pass<"schedule-split-reductions", "::tessera::grap
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
 }
 
+def ScheduleSplitScans : Pass<"schedule-split-scans", "::tessera::graph::FuncOp"> {
+  let summary = "Scans long axes in parts";
+  let description = [{
+    A scan whose result does not depend on the order, of integers or of extremes, becomes a reduction of parts, a scan of their
+    results, and a scan in parts that goes on from these. On GPUs, where one program would have all the work: of vectors and
+    along outer axes that are not known to be short, and of long rows that are known to be few.
+  }];
+  let dependentDialects = ["::tessera::graph::GraphDialect"];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
+}
+
 def ScheduleFormGroups : Pass<"schedule-form-groups", "::tessera::graph::FuncOp"> {
   let summary = "Puts the operations of a graph function into fusion groups and chooses their tiles";
   let description = [{

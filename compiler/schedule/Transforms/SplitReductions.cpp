@@ -34,9 +34,6 @@ using Tensor = tessera::graph::TensorType;
 
 namespace {
 
-/// Rows of a part of a reduction along an outer axis, whose programs have 128 columns each.
-constexpr int64_t kPartRows = 256;
-
 /// Rewrites one reduction.
 class ReductionSplit {
 public:
@@ -81,7 +78,7 @@ private:
   bool isWorthParts(std::optional<int64_t> likely) {
     if (!hasManyUnits_) return rank_ == 1 && likely.value_or(0) >= 2 * part_;
     if (rank_ > 1 && first_ == rank_ - 1) return false;
-    if (rank_ > 1) part_ = kPartRows;
+    if (rank_ > 1) part_ = schedule::kPartRows;
     return likely.value_or(2 * part_) >= 2 * part_;
   }
 
@@ -164,9 +161,7 @@ private:
     const bool finds = kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin;
     SmallVector<Attribute> dims(type.getDims().getValue());
     if (inParts)
-      dims[first_] =
-          extentAttr(b_.getContext(), IndexExpr::binary(IndexExpr::Code::CeilDiv, type.getExtent(first_),
-                                                        IndexExpr::constant(part_)));
+      dims[first_] = partsOf(type, first_, part_);
     else if (keepsDims)
       dims[first_] = b_.getI64IntegerAttr(1);
     else

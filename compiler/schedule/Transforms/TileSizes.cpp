@@ -57,6 +57,7 @@ SmallVector<int64_t> chooseTile(const GroupSpace &group, graph::FuncOp function,
   }
   request.part = group.parts();
   request.finds = group.finds();
+  request.scansExactly = group.scansExactly();
   request.readsNarrow = group.readsNarrow();
   request.readsAgain = group.readsAgain();
   request.readsRows = group.readsRows();

@@ -5,6 +5,9 @@
 
 namespace tessera::schedule {
 
+/// Rows of a part of a reduction or scan along an outer axis, whose programs have 128 columns each.
+inline constexpr int64_t kPartRows = 256;
+
 /// Returns the extent of axis `d`: a constant, or its value in the call that `function` is compiled for
 /// (`schedule.hints`); nullopt if nothing is known about it.
 std::optional<int64_t> likelyExtent(graph::TensorType, int64_t d, graph::FuncOp function);

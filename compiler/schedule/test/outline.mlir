@@ -260,6 +260,30 @@ graph.func @places(%x: !line) -> !places attributes {returns = ["result"], param
   graph.return %0 : !places
 }
 
+// A scan in parts goes on from what is before its part; nothing is before the first.
+// CHECK-LABEL: schedule.kernel @goes_on.g0
+// CHECK: schedule.grid (%i0) = ("0") to ("dim1") step ("1") names ["i0"]
+// CHECK: %[[ISFIRST:.*]] = arith.cmpi eq
+// CHECK: arith.maxsi
+// CHECK: tile.load_elem %in1
+// CHECK: arith.select
+// CHECK: scf.for
+// CHECK: tile.scan sum
+// CHECK: tile.store %{{.*}}, %out0
+!whole = !graph.tensor<["N"], i32>
+graph.func @goes_on(%x: !whole, %c: !places) -> !whole attributes {returns = ["result"], params = [
+    #tile.param<name = "x", kind = tensor, dtype = i32, access = read, dims = ["N"]>,
+    #tile.param<name = "c", kind = tensor, dtype = i32, access = read, dims = ["ceildiv(N, 64)"]>,
+    #tile.param<name = "result", kind = result, dtype = i32, access = write, dims = ["N"]>,
+    #tile.param<name = "N", kind = dim>]} {
+  %0 = schedule.group scan(%x, %c) attributes {tile = array<i64: 1, 16>} : (!whole, !places) -> !whole {
+  ^bb0(%a: !whole, %b: !places):
+    %1 = graph.scan sum %a axis 0 parts 64 after %b : (!whole, !places) -> !whole
+    schedule.yield %1 : !whole
+  }
+  graph.return %0 : !whole
+}
+
 // Queries are split over programs; each has all columns of its rows, however few keys a tile has.
 // CHECK-LABEL: schedule.kernel @attend.g0
 // CHECK: schedule.grid (%i0, %i1) = ("0", "0") to ("H", "S") step ("1", "32") names ["i0", "i1"]

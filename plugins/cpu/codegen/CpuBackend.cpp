@@ -64,7 +64,7 @@ public:
 
   SmallVector<int64_t> proposeTile(const codegen::TileRequest &request) const override {
     const auto &[kind, rank, rows, columns, reducesOuterAxis, reduced, part, transposes, product, elements,
-                 finds, readsNarrow, readsAgain, readsRows] = request;
+                 finds, scansExactly, readsNarrow, readsAgain, readsRows] = request;
     switch (kind) {
     case schedule::GroupKind::Matmul:
       // A body computes the product; the tile is what its epilogue gets at a time, which stays in the
