@@ -237,6 +237,11 @@ def normalisations():
                        lambda x, w, b: (g.softmax(x, 1), g.softmax(x, 1, True), g.layer_norm(x, w, b), g.rms_norm(x, w),
                                         g.binary("add", g.binary("mul", g.unary("gelu", x), x), w),
                                         g.reduce("sum", g.binary("mul", x, x), 1), g.reduce("argmax", x, 1)), lengths)
+    # Rows that a GPU keeps in registers of a warp or of a block, at the ends of these, and past them.
+    kept = [{"M": m, "N": n} for m, n in ((3, 0), (9, 1), (5, 256), (3, 257), (9, 1024), (2, 1025), (2, 8192), (1, 8193))]
+    for dtype in ("f64", "f32", "bf16"):
+        yield function(f"graph/rows/kept/{dtype}", {"x": (("M", "N"), dtype, -4, 4), "w": (("N",), dtype)}, "return ts.softmax(x), ts.rms_norm(x, w), x - ts.max(x, axis=1, keepdims=True)",
+                       lambda x, w: (g.softmax(x, 1), g.rms_norm(x, w), g.binary("sub", x, g.reduce("max", x, 1, True))), kept)
     yield function("graph/softmax/far", {"x": (("M", "N"), "f32", -300, 300)}, "return ts.softmax(x)", lambda x: g.softmax(x), MATRICES[2:])
     yield function("graph/layer_norm/offset", {"x": (("M", "N"), "f32", 99, 101)}, "return ts.layer_norm(x)", lambda x: g.layer_norm(x), MATRICES[3:])
 

@@ -170,26 +170,44 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
 }
 
 /// Rows of unknown length have a tile for short ones beside the wide tile, of which they would use little.
+/// Rows that are read again after they have been reduced are kept in registers where they fit: of a warp, or
+/// of the block.
 std::vector<codegen::VariantProposal>
 GpuTarget::proposeVariants(const codegen::VariantRequest &request) const {
   schedule::GroupOp group = request.group;
   const ArrayRef<int64_t> tile = group.getTile();
   const bool isMap = group.getKind() == schedule::GroupKind::Map,
-             isReduction = group.getKind() == schedule::GroupKind::Reduce && !request.reducesOuterAxis;
-  if (request.extent("columns") || tile.size() != 2 || !(isMap || isReduction)) return {};
-  if (tile[1] != (isMap ? codegen::kMostColumns : kStreamedRow)) return {}; // a transpose, or an only row
-  auto variant = [&](const char *name, int64_t longest, int64_t rows, int64_t columns) {
-    return codegen::VariantProposal{
-        .name = name,
-        .when = longest ? "columns <= " + std::to_string(longest) : "",
-        .body = schedule::kTileBody.str(),
-        .order = isMap ? "exact" : "tiles(" + std::to_string(columns) + ")",
-        .cost = "",
-        .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}};
+             isReduction = group.getKind() == schedule::GroupKind::Reduce && !request.reducesOuterAxis,
+             keepsRows = isReduction && request.readsAgain && capabilities_.shuffles;
+  const std::optional<int64_t> likely = request.extent("columns");
+  if (tile.size() != 2 || !(isMap || isReduction)) return {};
+  std::vector<codegen::VariantProposal> variants;
+  auto propose = [&](const char *name, int64_t longest, int64_t rows, int64_t columns) {
+    const bool isRow = keepsRows && longest;
+    variants.push_back({.name = name,
+                        .when = longest ? "columns <= " + std::to_string(longest) : "",
+                        .body = (isRow ? schedule::kRowBody : schedule::kTileBody).str(),
+                        .order = isMap ? "exact" : "tiles(" + std::to_string(columns) + ")",
+                        .cost = "",
+                        .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}});
   };
-  const codegen::VariantProposal shortRows =
-      isMap ? variant("short", 64, 64, 64) : variant("short", 256, kTileElements / 256, 256);
-  return {shortRows, variant("general", 0, tile[0], tile[1])};
+  if (likely) {
+    if (!keepsRows || !request.isForCall || *likely > tile[1]) return {};
+    propose("row", tile[1], tile[0], tile[1]);
+    propose("general", 0, 1, kStreamedRow);
+    return variants;
+  }
+  if (tile[1] != (isMap ? codegen::kMostColumns : kStreamedRow)) return {}; // a transpose, or an only row
+  if (isMap)
+    propose("short", 64, 64, 64);
+  else
+    propose("short", 256, kTileElements / 256, 256);
+  if (keepsRows) {
+    propose("warp", kWarpRow, capabilities_.warps, kWarpRow);
+    propose("block", kBlockRow, 1, kBlockRow);
+  }
+  propose("general", 0, tile[0], tile[1]);
+  return variants;
 }
 
 void GpuTarget::addLoweringPasses(OpPassManager &pm) const {

@@ -97,7 +97,7 @@ LogicalResult GroupOp::verifyRegions() {
   if (failed(verifyVariants(*this)) || failed(verifyParts(*this, space, getTile()))) return failure();
   if (getVariants())
     for (auto v : getVariants()->getAsRange<VariantAttr>())
-      if (v.getBody() == kTileBody && failed(verifyParts(*this, space, tileOf(*this, v)))) return failure();
+      if (isTileProgram(v.getBody()) && failed(verifyParts(*this, space, tileOf(*this, v)))) return failure();
   for (Value value : yield.getValues())
     if (!space.holds(value))
       return yield.emitOpError() << "gives a value that the group does not compute";

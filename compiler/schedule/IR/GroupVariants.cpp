@@ -1,4 +1,5 @@
 #include "compiler/schedule/IR/GroupVariants.h"
+#include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/LibraryVariant.h"
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
@@ -37,6 +38,25 @@ std::vector<MetadataParam> kernelParams(GroupOp group, const KernelNames &names)
   for (const IndexExpr &name : names.names)
     if (!StringRef(name.text()).starts_with("scalar")) add(name.text(), MetadataParam::Kind::Dim, DType::I64);
   return params;
+}
+
+/// Says the variant's condition that the reduced axis, which is the last one, fits its tile?
+bool fitsTile(GroupOp group, VariantAttr variant) {
+  GroupSpace space;
+  for (Operation &op : group.getBody().front().without_terminator())
+    if (!op.hasTrait<OpTrait::ConstantLike>() && space.add(&op))
+      return true; // the verifier of groups reports it
+  const int64_t last = space.space().getRank() - 1, most = tileOf(group, variant).back();
+  if (space.reducedAxis() != last || space.parts()) return false;
+  const IndexExpr extent = space.space().getExtent(last);
+  if (auto known = extent.asConstant()) return *known <= most;
+  return llvm::any_of(variant.getWhen().guards, [&](const Guard &guard) {
+    const std::string text = guard.text();
+    StringRef longest = text;
+    int64_t number = 0;
+    return longest.consume_front(extent.text()) && longest.consume_front(" <= ") &&
+           !longest.getAsInteger(10, number) && number <= most;
+  });
 }
 
 } // namespace
@@ -127,7 +147,7 @@ tessera::Expected<std::vector<MetadataVariant>> launchVariants(GroupOp group, St
     if (v.getCost())
       if (MaybeError error = text(v.getCost().getExpr(), "its cost", m.cost))
         return Error{"", m.name + ": " + error->message};
-    if (v.getBody() != kTileBody && !isLast)
+    if (!isTileProgram(v.getBody()) && !isLast)
       for (const std::optional<VariantBody> of = findBody(v.getBody(), group.getKind());
            const BodyParameter &p : of->parameters)
         if (MaybeError error =
@@ -169,7 +189,7 @@ LogicalResult verifyVariants(GroupOp group) {
     if (!body)
       return refuse("\"" + name + "\" has the body " + v.getBody().getValue() + "; the bodies of kind " +
                     stringifyGroupKind(group.getKind()) + " are " + bodyNames(group.getKind()));
-    const bool isTile = body->name == kTileBody;
+    const bool isTile = isTileProgram(body->name);
     for (NamedAttribute given : v.getParams())
       if (llvm::none_of(body->parameters, [&](const BodyParameter &p) { return p.name == given.getName(); }))
         return refuse("body " + body->name + " of \"" + name + "\" has no parameter " +
@@ -188,6 +208,11 @@ LogicalResult verifyVariants(GroupOp group) {
                       ", the body takes " + Twine(p.least) + " to " + Twine(p.most));
     }
     if (isTile && failed(verifyTile(group, tileOf(group, v)))) return failure();
+    if (body->name == kRowBody && !fitsTile(group, v))
+      return refuse("\"" + name +
+                    "\" has the body row, whose tile holds a whole row, and no condition that the reduced "
+                    "axis, the last one, has at most " +
+                    Twine(tileOf(group, v).back()) + " elements");
   }
   if (StringRef pinned = group.getVariant().value_or(kTile);
       pinned != kTile && pinned != kBlas && !seen.contains(pinned))

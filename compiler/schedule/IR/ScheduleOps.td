@@ -231,8 +231,8 @@ def Schedule_GroupOp : Schedule_Op<"group", [IsolatedFromAbove, SingleBlock, Has
     profiles fast and standard). Where a mapper chose it, `schedule.decision` says so and goes into the metadata.
     `variants` are the bodies that the group's kernel has, of which a launch runs one: the first whose condition holds, or
     the one of the least cost if all of them have costs. The last one has no condition. `variant = "NAME"` pins one of
-    them. A body "tile" is the tile program with the extents of `params`, or those of `tile`; the kernels of other bodies
-    are made by the target.
+    them. A body "tile" is the tile program with the extents of `params`, or those of `tile`; "row" is the same of a reduction along
+    the last axis without loops, where the condition says that the axis fits the tile. The kernels of other bodies are made by the target.
     Operations may be moved between groups, groups split or joined, and tiles changed, as long as the verifier agrees.
   }];
   let arguments = (ins Schedule_GroupKind:$kind, Variadic<AnyType>:$inputs, DenseI64ArrayAttr:$tile,

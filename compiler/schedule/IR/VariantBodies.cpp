@@ -16,13 +16,21 @@ constexpr BodyParameter kTile[] = {{"rows", 1, kMostExtent}, {"columns", 1, kMos
 /// them can lower it. Those of products compute them in one of the ways between which the product's own body
 /// chooses by extents (plugins/cpu/codegen/products/Problem.h).
 constexpr VariantBody kBodies[] = {
-    {kTileBody, GroupKind::Matmul, kProductTile}, {kTileBody, GroupKind::Attention, kAttentionTile},
-    {kTileBody, GroupKind::Map, kTile},           {kTileBody, GroupKind::Reduce, kTile},
-    {kTileBody, GroupKind::Scan, kTile},          {kTileBody, GroupKind::Concat, kTile},
-    {"product.dot", GroupKind::Matmul, {}},       {"product.row", GroupKind::Matmul, {}},
-    {"product.columns", GroupKind::Matmul, {}},   {"product.two_by_two", GroupKind::Matmul, {}},
-    {"product.shared", GroupKind::Matmul, {}},    {"product.flat", GroupKind::Matmul, {}},
-    {"product.small", GroupKind::Matmul, {}},     {"product.skinny", GroupKind::Matmul, {}},
+    {kTileBody, GroupKind::Matmul, kProductTile},
+    {kTileBody, GroupKind::Attention, kAttentionTile},
+    {kTileBody, GroupKind::Map, kTile},
+    {kTileBody, GroupKind::Reduce, kTile},
+    {kTileBody, GroupKind::Scan, kTile},
+    {kTileBody, GroupKind::Concat, kTile},
+    {kRowBody, GroupKind::Reduce, kTile},
+    {"product.dot", GroupKind::Matmul, {}},
+    {"product.row", GroupKind::Matmul, {}},
+    {"product.columns", GroupKind::Matmul, {}},
+    {"product.two_by_two", GroupKind::Matmul, {}},
+    {"product.shared", GroupKind::Matmul, {}},
+    {"product.flat", GroupKind::Matmul, {}},
+    {"product.small", GroupKind::Matmul, {}},
+    {"product.skinny", GroupKind::Matmul, {}},
     {"product.panels", GroupKind::Matmul, {}},
 };
 

@@ -21,6 +21,13 @@ struct VariantBody {
 /// The name of the body that GroupProgram emits.
 inline constexpr llvm::StringLiteral kTileBody = "tile";
 
+/// The same program for rows that fit its tile, which is then loaded once, without a loop. The condition of
+/// the variant says that they do.
+inline constexpr llvm::StringLiteral kRowBody = "row";
+
+/// Is the body emitted by GroupProgram, with a tile that is known when it is compiled?
+inline bool isTileProgram(llvm::StringRef body) { return body == kTileBody || body == kRowBody; }
+
 /// The prefix of the bodies of products.
 inline constexpr llvm::StringLiteral kProductBody = "product.";
 

@@ -40,10 +40,10 @@ GroupBuilder::Values GroupProgram::findIfShort(ArrayRef<ReduceOp> reductions, co
   return found;
 }
 
-/// Finds positions in a part that is one tile, without a loop.
-void GroupProgram::findInPart(ArrayRef<ReduceOp> reductions) {
+/// Finds positions in an axis, or a part of it, that is one tile, without a loop.
+void GroupProgram::findAtOnce(ArrayRef<ReduceOp> reductions) {
   const int64_t axis = *space_.reducedAxis();
-  starts_[axis] = b_.mul(*part_, b_.integer(*space_.parts()));
+  if (part_) starts_[axis] = b_.mul(*part_, b_.integer(*space_.parts()));
   varyingValues_.clear();
   for (auto [op, position] : llvm::zip_equal(reductions, findInTile(reductions)))
     fixedValues_[op->getResult(0)] = position;

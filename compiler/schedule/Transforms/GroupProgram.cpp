@@ -15,9 +15,10 @@ static Location placeOf(GroupOp group) {
   return where ? Location(where) : group.getLoc();
 }
 
-GroupProgram::GroupProgram(GroupOp group, StringRef name, ArrayRef<DType> bodies)
+GroupProgram::GroupProgram(GroupOp group, StringRef name, ArrayRef<DType> bodies, bool fitsTile)
     : group_(group), bodies_(bodies), builder_(group->getParentOfType<graph::FuncOp>()),
-      frame_(builder_, placeOf(group), name, group->getParentOfType<graph::FuncOp>().getNumerics()) {
+      frame_(builder_, placeOf(group), name, group->getParentOfType<graph::FuncOp>().getNumerics()),
+      fitsTile_(fitsTile) {
   for (Operation &op : group.getBody().front().without_terminator())
     if (!op.hasTrait<OpTrait::ConstantLike>() && space_.add(&op))
       llvm_unreachable("the verifier accepts groups that have a space only");
@@ -59,7 +60,11 @@ LogicalResult GroupProgram::build(SmallVectorImpl<Attribute> &dims) {
                                       << "', which is no expression of the dims of its tensors; give it a "
                                          "graph.dim of that";
   if (failed(result) || failed_) return failure();
-  if (std::string why = whyNotCovered(frame_.kernel()); !why.empty())
+  std::optional<KnownLength> known; // a number is in the program
+  if (fitsTile_)
+    if (auto expr = dyn_cast<tile::IndexExprAttr>(space_.space().getDims()[*space_.reducedAxis()]))
+      known = {dimName(expr), tileExtent(*space_.reducedAxis())};
+  if (std::string why = whyNotCovered(frame_.kernel(), known); !why.empty())
     return emitError(group_.getLoc()) << "the programs of this group leave a gap: " << why;
   nameTile();
   for (const Dim &dim : dims_)

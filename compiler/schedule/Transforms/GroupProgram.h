@@ -22,8 +22,8 @@ inline bool isLargest(graph::ReduceKind kind) {
 class GroupProgram {
 public:
   /// `group` must be verified. `name` is the kernel's. `bodies`: the dtypes of products that the target
-  /// computes by bodies of its own.
-  GroupProgram(GroupOp group, llvm::StringRef name, llvm::ArrayRef<DType> bodies);
+  /// computes by bodies of its own. `fitsTile`: it runs only where the reduced axis does.
+  GroupProgram(GroupOp group, llvm::StringRef name, llvm::ArrayRef<DType> bodies, bool fitsTile = false);
 
   /// Fails with an error if the group has no program: it is not implemented, or something must be known at
   /// compile time. `dims` receives the kernel's dims as expressions over the function's.
@@ -98,7 +98,7 @@ private:
   GroupBuilder::Values findInTile(llvm::ArrayRef<graph::ReduceOp>);
   GroupBuilder::Values findIfShort(llvm::ArrayRef<graph::ReduceOp>, const TypedValue &isShort,
                                    const GroupBuilder::Values &otherwise);
-  void findInPart(llvm::ArrayRef<graph::ReduceOp>);
+  void findAtOnce(llvm::ArrayRef<graph::ReduceOp>);
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();
@@ -132,6 +132,7 @@ private:
   mlir::OpBuilder builder_;
   GroupBuilder b_{builder_};
   KernelFrame frame_;
+  const bool fitsTile_;
   mlir::DictionaryAttr specialized_;
   struct Dim {
     tile::IndexExprAttr expr; // over the function's dims

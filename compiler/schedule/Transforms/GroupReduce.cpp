@@ -102,6 +102,13 @@ GroupProgram::walk(const GroupBuilder::Values &inits,
                    llvm::function_ref<GroupBuilder::Values(const GroupBuilder::Values &)> body,
                    std::optional<TypedValue> isElsewhere) {
   int64_t axis = *space_.reducedAxis();
+  if (fitsTile_) { // the passes share what they compute of the one tile
+    fixed_ = varying_ = builder_.saveInsertionPoint();
+    GroupBuilder::Values results = body(inits);
+    fixed_ = varying_ = builder_.saveInsertionPoint();
+    varyingValues_.clear();
+    return results;
+  }
   TypedValue end = extent(space_.space().getDims()[axis]);
   if (isElsewhere) end = b_.select(*isElsewhere, b_.integer(0), end);
   std::optional<TypedValue> first; // of the program's part of the axis
@@ -149,14 +156,14 @@ auto GroupProgram::joinOf(ReduceKind kind) {
 bool GroupProgram::isOneTile() {
   const int64_t axis = *space_.reducedAxis();
   const std::optional<int64_t> length = staticExtent(space_.space().getDims()[axis]);
-  return length && *length <= tileExtent(axis) && !space_.parts();
+  return fitsTile_ || (length && *length <= tileExtent(axis) && !space_.parts());
 }
 
 /// Emits one loop along the axis that computes all of `reductions`.
 void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> kept) {
   int64_t axis = *space_.reducedAxis();
   const bool finds = llvm::all_of(reductions, [](ReduceOp op) { return isPosition(op.getKind()); });
-  if (finds && space_.parts() == tileExtent(axis)) return findInPart(reductions);
+  if (finds && (fitsTile_ || space_.parts() == tileExtent(axis))) return findAtOnce(reductions);
   int64_t along = axis == rows_ ? 0 : static_cast<int64_t>(tileRank()) - 1; // in the tile
   Shape shape(tileRank(), 1);
   if (tileRank() == 2) shape[1 - along] = tileExtent(axis == rows_ ? columns_ : rows_);

@@ -188,10 +188,12 @@ private:
   /// Builds one body of a group as the kernel `name`.
   LogicalResult buildBody(GroupOp group, VariantAttr variant, StringRef name, const codegen::Target &target,
                           SmallVectorImpl<Attribute> &dims) {
-    if (variant && variant.getBody() != kTileBody) return target.buildBody(group, variant, name, dims);
+    if (variant && !isTileProgram(variant.getBody())) return target.buildBody(group, variant, name, dims);
     const SmallVector<int64_t> tile(group.getTile());
     if (variant) group.setTile(tileOf(group, variant));
-    const LogicalResult built = GroupProgram(group, name, target.capabilities().products).build(dims);
+    const bool fitsTile = variant && variant.getBody() == kRowBody;
+    const LogicalResult built =
+        GroupProgram(group, name, target.capabilities().products, fitsTile).build(dims);
     group.setTile(tile);
     return built;
   }

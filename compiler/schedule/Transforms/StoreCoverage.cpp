@@ -127,7 +127,8 @@ private:
 class CoverageCheck {
 public:
   /// Of the kernel's results, or of one tensor.
-  explicit CoverageCheck(KernelOp kernel, Value only = {}) : kernel_(kernel), only_(only) {}
+  explicit CoverageCheck(KernelOp kernel, Value only = {}, std::optional<KnownLength> known = {})
+      : kernel_(kernel), only_(only), known_(std::move(known)) {}
 
   /// Does each store happen in every program, with a value for every element?
   bool isUnconditional() {
@@ -212,8 +213,8 @@ private:
   void checkDim(Value view, size_t d, StringRef dim, Value start, int64_t extent) {
     std::string at = "along dim " + std::to_string(d);
     if (std::optional<int64_t> place = constantOf(start)) {
-      int64_t length = 0;
-      if (dim.getAsInteger(10, length) || *place != 0 || length > extent)
+      int64_t length = known_ && known_->dim == dim ? known_->most : 0;
+      if ((!length && dim.getAsInteger(10, length)) || *place != 0 || length > extent)
         fail(view, "is stored once " + at + ", " + std::to_string(extent) + " elements of it");
       return;
     }
@@ -283,6 +284,7 @@ private:
 
   KernelOp kernel_;
   Value only_;
+  std::optional<KnownLength> known_;
   std::string why_;
   llvm::SmallPtrSet<Operation *, 4> walks_; // loops along a stored tensor
   llvm::SmallPtrSet<Value, 4> variables_;   // of the store that is checked
@@ -290,7 +292,9 @@ private:
 
 } // namespace
 
-std::string whyNotCovered(KernelOp kernel) { return CoverageCheck(kernel).run(); }
+std::string whyNotCovered(KernelOp kernel, const std::optional<KnownLength> &known) {
+  return CoverageCheck(kernel, {}, known).run();
+}
 
 bool overwrites(KernelOp kernel, Value view) {
   CoverageCheck check(kernel, view);

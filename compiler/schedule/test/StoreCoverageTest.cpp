@@ -15,7 +15,7 @@ using namespace mlir;
 /// What the check says about a kernel with the result `out0`, whose `dims` are in the list and whose type has
 /// the `shape`, and a body in `construct`.
 std::string whyNot(const std::string &dims, const std::string &shape, const std::string &construct,
-                   const std::string &body) {
+                   const std::string &body, const std::optional<KnownLength> &known = std::nullopt) {
   static MLIRContext context;
   context.loadDialect<ScheduleDialect, graph::GraphDialect, tile::TileDialect, arith::ArithDialect,
                       scf::SCFDialect>();
@@ -30,7 +30,7 @@ std::string whyNot(const std::string &dims, const std::string &shape, const std:
       body + "}\n}\n";
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
   if (!module) return "does not parse: " + text;
-  return whyNotCovered(*module->getOps<KernelOp>().begin());
+  return whyNotCovered(*module->getOps<KernelOp>().begin(), known);
 }
 
 std::string grid(int64_t step) {
@@ -95,6 +95,16 @@ TEST(StoreCoverage, PartsOfJoinedTensors) {
   };
   EXPECT_EQ(part(64), "");
   EXPECT_EQ(part(128), "'out0' is stored in tiles of 64 elements along dim 0, in steps of 128");
+}
+
+TEST(StoreCoverage, DimsThatFitTheTile) {
+  auto once = [](const std::string &dim, int64_t most) {
+    return whyNot("\"n\"", "?", grid(1), tileAt("%zero", 64), KnownLength{dim, most});
+  };
+  const std::string gap = "'out0' is stored once along dim 0, 64 elements of it";
+  EXPECT_EQ(once("n", 64), "");
+  EXPECT_EQ(once("n", 65), gap);
+  EXPECT_EQ(once("m", 64), gap);
 }
 
 TEST(StoreCoverage, PartsOfAnAxis) {

@@ -13,6 +13,20 @@ graph.func @none(%x: !mn) -> !mn {
 
 // -----
 
+// A row in a tile needs a condition that it fits, and has all of the axis.
+!mn = !graph.tensor<["M", "N"], f32>
+graph.func @row(%x: !mn) -> !graph.tensor<["M"], f32> {
+  // expected-error @+1 {{"a" has the body row, whose tile holds a whole row, and no condition that the reduced axis, the last one, has at most 64 elements}}
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 8, 64>, variants = [#schedule.variant<"a", when = "N <= 65", body = "row", order = tiles("64")>, #schedule.variant<"b", body = "tile", order = tiles("64")>]} : (!mn) -> !graph.tensor<["M"], f32> {
+  ^bb0(%a: !mn):
+    %1 = graph.reduce sum %a axes [1] : (!mn) -> !graph.tensor<["M"], f32>
+    schedule.yield %1 : !graph.tensor<["M"], f32>
+  }
+  graph.return %0 : !graph.tensor<["M"], f32>
+}
+
+// -----
+
 !mn = !graph.tensor<["M", "N"], f32>
 graph.func @guarded(%x: !mn) -> !mn {
   // expected-error @+1 {{the last one, "a", has a condition, so that sizes are left without a variant}}

@@ -65,3 +65,39 @@ graph.func @general(%x: !mn) -> !mn {
   }
   graph.return %0 : !mn
 }
+
+// A body for rows that fit the tile has no loop along them. Positions are looked for once.
+// CHECK-LABEL: schedule.kernel @rows.g0(
+// CHECK: scf.for
+// CHECK-LABEL: schedule.kernel @rows.g0.short(
+// CHECK-NOT: scf.for
+// CHECK: tile.reduce max
+// CHECK-NOT: scf.for
+// CHECK: tile.store
+// CHECK-LABEL: schedule.kernel @places.g0.short(
+// CHECK-NOT: scf.for
+// CHECK-NOT: scf.if
+// CHECK: tile.arg_reduce max
+// CHECK: tile.store
+!rows = !graph.tensor<["M", "N"], f32>
+graph.func @rows(%x: !rows) -> !rows {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 512>, variants = [
+      #schedule.variant<"short", when = "N <= 200", body = "row", order = tiles("256"), params = {rows = 4, columns = 256}>,
+      #schedule.variant<"general", body = "tile", order = tiles("512")>]} : (!rows) -> !rows {
+  ^bb0(%a: !rows):
+    %1 = graph.reduce max %a axes [1] {keep_dims} : (!rows) -> !graph.tensor<["M", 1], f32>
+    %2 = graph.binary sub %a, %1 : (!rows, !graph.tensor<["M", 1], f32>) -> !rows
+    schedule.yield %2 : !rows
+  }
+  graph.return %0 : !rows
+}
+graph.func @places(%x: !rows) -> !graph.tensor<["M"], i32> {
+  %0 = schedule.group reduce(%x) attributes {tile = array<i64: 1, 512>, variants = [
+      #schedule.variant<"short", when = "N <= 512", body = "row", order = exact>,
+      #schedule.variant<"general", body = "tile", order = exact>]} : (!rows) -> !graph.tensor<["M"], i32> {
+  ^bb0(%a: !rows):
+    %1 = graph.reduce argmax %a axes [1] : (!rows) -> !graph.tensor<["M"], i32>
+    schedule.yield %1 : !graph.tensor<["M"], i32>
+  }
+  graph.return %0 : !graph.tensor<["M"], i32>
+}
