@@ -27,6 +27,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 
+#include <mutex>
+
 using namespace mlir;
 
 namespace tessera {
@@ -47,6 +49,36 @@ std::unique_ptr<MLIRContext> makeContext() {
   return context;
 }
 
+/// Contexts that compilations have finished with, for the next ones: to make one with its dialects, and to
+/// destroy it, takes as long as an eighth of compiling a small kernel. Types and attributes stay in a
+/// context, so that one of them is destroyed after every sixteen compilations. Thread-safe.
+class IdleContexts {
+public:
+  std::unique_ptr<MLIRContext> take() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!idle_.empty()) return idle_.pop_back_val();
+    }
+    return makeContext();
+  }
+  void give(std::unique_ptr<MLIRContext> context) {
+    std::lock_guard lock(mutex_);
+    if (++given_ % kUses != 0 && idle_.size() < kMost) idle_.push_back(std::move(context));
+  }
+
+private:
+  static constexpr size_t kMost = 2;
+  static constexpr unsigned kUses = 16;
+  std::mutex mutex_;
+  SmallVector<std::unique_ptr<MLIRContext>, kMost> idle_;
+  unsigned given_ = 0;
+};
+
+IdleContexts &idleContexts() {
+  static IdleContexts contexts;
+  return contexts;
+}
+
 /// Returns line `number` (from 1) of `source`, without its line end.
 std::string lineOf(std::string_view source, uint32_t number) {
   size_t begin = 0;
@@ -62,7 +94,11 @@ std::string lineOf(std::string_view source, uint32_t number) {
 
 Compilation::Compilation(CompileOptions options, std::vector<Diagnostic> &diags)
     : options_(std::move(options)), diags_(diags) {}
-Compilation::~Compilation() = default;
+Compilation::~Compilation() {
+  module_ = nullptr;
+  handler_.reset();
+  if (context_) idleContexts().give(std::move(context_));
+}
 
 CompileStatus Compilation::fail(CompileStatus status, std::string code, std::string message,
                                 std::string hint) {
@@ -275,7 +311,7 @@ void Compilation::listChoices(std::vector<VariantChoice> &out) const {
 }
 
 void Compilation::makeContextAndHandler() {
-  context_ = makeContext();
+  context_ = idleContexts().take();
   handler_ = std::make_unique<ScopedDiagnosticHandler>(context_.get(), [this](mlir::Diagnostic &d) {
     report(d);
     return success();

@@ -35,11 +35,11 @@ void compileKernel(int i) {
 }
 
 TEST(Growth, DifferentKernelsLeaveNothingAllocated) {
+  constexpr int kMore = 16; // compilations after which a context of MLIR is not used again
   int next = 0;
-  while (next < 10) // what is made once for the process
+  while (next < 3 * kMore) // what is made once for the process, and contexts that were idle before
     compileKernel(next++);
   const size_t before = allocatedBytes();
-  constexpr int kMore = 20;
   for (const int end = next + kMore; next < end;)
     compileKernel(next++);
   // Caches of the allocator and of threads vary by a few hundred bytes in all.
