@@ -27,6 +27,7 @@ Table benchAttention(const Settings &);
 Table benchNorm(const Settings &);
 Table benchElementwise(const Settings &);
 Table benchReduce(const Settings &);
+Table benchStrict(const Settings &);
 Table benchRandom(const Settings &);
 Table benchSweep(const Settings &);
 Table benchChoice(const Settings &);

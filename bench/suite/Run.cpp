@@ -25,6 +25,7 @@ Table benchAttention(const Settings &s) { return run(attentionSuite(), s); }
 Table benchNorm(const Settings &s) { return run(normSuite(), s); }
 Table benchElementwise(const Settings &s) { return run(elementwiseSuite(), s); }
 Table benchReduce(const Settings &s) { return run(reduceSuite(), s); }
+Table benchStrict(const Settings &s) { return run(strictSuite(), s); }
 
 /// 300 shapes that nobody chose, so that none can be treated specially.
 Table benchRandom(const Settings &settings) {

@@ -16,15 +16,17 @@ Lab::Lab(const Settings &s) : settings(s), roofline(s.cores), peers(findPeers(s.
 
 host::Kernel &Lab::kernel(const std::string &source, const std::string &name, const host::NamedInts &known,
                           bool isIr) {
-  std::string key = name + source;
+  std::string key = name + numerics + source;
   for (const auto &[dim, value] : known)
     key += fmt::format(";{}={}", dim, value);
   auto &slot = kernels_[key];
   if (!slot)
-    slot = std::make_unique<host::Kernel>(
-        device, source,
-        host::BuildOptions{
-            .fileName = isIr ? "suite.mlir" : "suite.py", .kernel = name, .dims = known, .isIr = isIr});
+    slot = std::make_unique<host::Kernel>(device, source,
+                                          host::BuildOptions{.fileName = isIr ? "suite.mlir" : "suite.py",
+                                                             .kernel = name,
+                                                             .numerics = numerics,
+                                                             .dims = known,
+                                                             .isIr = isIr});
   return *slot;
 }
 

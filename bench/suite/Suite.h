@@ -25,6 +25,7 @@ public:
   host::Device device{"cpu"};
   Roofline roofline;
   const std::vector<Peer> peers;
+  std::string numerics = "standard"; // the profile that kernel() compiles with
 
   /// Returns the kernel or function of `source`, compiled once for each set of `known` dims.
   /// `isIr`: the source is the text of an IR.

@@ -12,6 +12,7 @@ Suite attentionSuite();
 Suite normSuite();
 Suite elementwiseSuite();
 Suite reduceSuite();
+Suite strictSuite();
 
 /// Softmax, or layer_norm if the name begins so, of [rows, columns].
 Case rowCase(const std::string &family, std::string name, int64_t rows, int64_t columns);
