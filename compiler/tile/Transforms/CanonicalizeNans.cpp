@@ -9,12 +9,14 @@
 //
 // Integers, because LLVM takes one NaN for another: it drops a choice of floats after a square root.
 // Which payload and sign a NaN gets depends on the processor, on the order of operands and on the width of
-// vectors. Only what moves a value shows them: stores, selects, bit casts. Arithmetic that follows does not,
-// so a chain of it has one such select, at its end. Elements that are only moved keep their bits.
+// vectors. Only stores and bit casts show them, and what moves a value to one, as a select does. Arithmetic
+// that follows does not, so a chain of it has one such select, at its end. Elements that are only moved keep
+// their bits.
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/CarriedValues.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace tessera {
 #define GEN_PASS_DEF_TILECANONICALIZENANS
@@ -63,12 +65,52 @@ Value canonical(OpBuilder &b, Value v) {
   return arith::BitcastOp::create(b, v.getLoc(), v.getType(), chosen);
 }
 
+/// Does the operation yield elements of its operands, unchanged?
+bool moves(Operation *op) {
+  return !computes(op) && isMemoryEffectFree(op) && !isa<arith::BitcastOp, math::CopySignOp>(op) &&
+         op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+         isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType()));
+}
+
+/// The values of a kernel whose bits are seen: by an operation that is no arithmetic, or where moves, loops
+/// and branches take them.
+class SeenValues {
+public:
+  explicit SeenValues(KernelOp kernel) {
+    llvm::DenseMap<Value, SmallVector<Value>> from; // what loops and branches make a value of
+    SmallVector<Value> work;
+    kernel.walk([&](Operation *op) {
+      for (OpOperand &operand : op->getOpOperands()) {
+        SmallVector<Value, 2> carried = carriedBy(operand);
+        for (Value v : carried)
+          from[v].push_back(operand.get());
+        if (carried.empty() && !computes(op) && !moves(op)) work.push_back(operand.get());
+      }
+    });
+    while (!work.empty()) {
+      Value v = work.pop_back_val();
+      if (!seen_.insert(v).second) continue;
+      llvm::append_range(work, from.lookup(v));
+      if (Operation *op = v.getDefiningOp(); op && moves(op)) llvm::append_range(work, op->getOperands());
+    }
+  }
+
+  bool areSeenBy(OpOperand &use) const {
+    Operation *user = use.getOwner();
+    return !computes(user) && (!moves(user) || seen_.contains(user->getResult(0)));
+  }
+
+private:
+  llvm::DenseSet<Value> seen_;
+};
+
 class CanonicalizeNans : public impl::TileCanonicalizeNansBase<CanonicalizeNans> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (!permitsOf(kernel).value_or(NumericsPermissions()).fixedReductions) return;
     auto computed = carriedFrom(kernel, [](Operation *op) { return computes(op) && mayYieldNans(op); });
-    rewriteUses(computed, [](OpOperand &use) { return !computes(use.getOwner()); }, canonical);
+    const SeenValues seen(kernel);
+    rewriteUses(computed, [&](OpOperand &use) { return seen.areSeenBy(use); }, canonical);
   }
 };
 

@@ -13,7 +13,6 @@
 // combine whole vectors. With few rows the vectors would be nearly empty, so the loop as it is remains for
 // them, if the number of rows is not known. It runs after bounds have become explicit, because it must not
 // change what they mean, and before register blocks are chosen.
-#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -89,6 +88,13 @@ bool isWritten(Value buffer, scf::ForOp loop) {
   });
 }
 
+/// Lanes of a fixed order along the first axis are code for each element.
+static bool canTurn(ReduceOp op) {
+  constexpr int64_t kMostTurned = 256;
+  return !op.getOrder() || op.getOrder()->getLanes() == 1 ||
+         tileType(op.getInput()).getDimSize(static_cast<unsigned>(op.getAxis())) <= kMostTurned;
+}
+
 bool Chain::find(MmaOp first) {
   first_ = first;
   if (!add(first.getResult())) return false;
@@ -112,7 +118,7 @@ bool Chain::find(MmaOp first) {
         if (!add(mma.getResult())) return false;
       } else if (isElementwise(user)) {
         if (!add(user->getResult(0))) return false;
-      } else if (!isa<ReduceOp>(user)) {
+      } else if (auto reduce = dyn_cast<ReduceOp>(user); !reduce || !canTurn(reduce)) {
         return false;
       }
     }
@@ -283,8 +289,6 @@ public:
 
 private:
   void runOnOperation() override {
-    // A sum of scores along the last axis would become one along the first, whose fixed order is another.
-    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)

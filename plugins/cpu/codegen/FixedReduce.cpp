@@ -12,6 +12,8 @@ namespace {
 
 /// The code of a block is repeated for each block of a tile, up to so many.
 constexpr int64_t kMostBlocks = 64;
+/// Lanes along another axis than the last are code for each element (tile-transpose-products makes them).
+constexpr int64_t kMostLanes = 256;
 
 } // namespace
 
@@ -26,7 +28,8 @@ LogicalResult KernelLowering::lowerFixedReduce(tile::ReduceOp op) {
   auto refuse = [&](const Twine &what) {
     return op.emitOpError() << "is not implemented on cpu (TSR_UNIMPLEMENTED): " << what;
   };
-  if (!alongLast && lanes > 1) return refuse("lanes along another axis than the last");
+  if (!alongLast && lanes > 1 && n > kMostLanes)
+    return refuse(Twine("lanes of ") + Twine(n) + " elements along another axis than the last");
   if (llvm::divideCeil(n, block) > kMostBlocks)
     return refuse(Twine(n) + " elements of a tile in blocks of " + Twine(block) + ": at most " +
                   Twine(kMostBlocks) + " blocks are, so reduce parts of them");
@@ -61,6 +64,28 @@ LogicalResult KernelLowering::lowerFixedReduce(tile::ReduceOp op) {
           }));
     }
     return join(leaves);
+  };
+
+  /// The same with lanes, which are combined as soon as their elements have been added.
+  auto columnsOfLanes = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
+    auto lane = [&](auto &&lane, int64_t first, int64_t step) -> Vec<Value> {
+      Vec<Value> sums;
+      if (step < lanes) {
+        sums = lane(lane, first, 2 * step);
+        for (auto [sum, other] : llvm::zip_equal(sums, lane(lane, first + step, 2 * step)))
+          sum = fold(sum, other);
+        return sums;
+      }
+      for (auto [i, width] : llvm::enumerate(widths)) {
+        Value sum = start(width);
+        for (int64_t k = first; k < n; k += lanes)
+          sum = fold(sum, evaluate(input, elementAt(at, axis, constant(k), static_cast<int64_t>(i) * native),
+                                   width, {!line.end}));
+        sums.push_back(sum);
+      }
+      return sums;
+    };
+    return lane(lane, 0, 1);
   };
 
   const int64_t width = std::min(native, lanes), ways = lanes / width;
@@ -106,7 +131,9 @@ LogicalResult KernelLowering::lowerFixedReduce(tile::ReduceOp op) {
   };
   reduceLines(input, op.getResult(), axis, native, partOf(input, kind, /*isUnsigned=*/false),
               [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
-                return widths.empty() ? row(at, line) : columns(at, widths, line);
+                return widths.empty() ? row(at, line)
+                       : lanes > 1    ? columnsOfLanes(at, widths, line)
+                                      : columns(at, widths, line);
               });
   return success();
 }
