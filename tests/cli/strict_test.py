@@ -41,6 +41,8 @@ def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", ts.f32], C: ts.Tensor["N
         R[0:{0}] = ts.tile.sum(x, axis=1)
         C[0:{1}] = ts.tile.sum(x, axis=0)
 """
+TILED = HEAD + """@ts.op.specialize(when={{"backend": "cpu"}}, use={{"tile_sizes": {1}}})
+""" + PRODUCT.removeprefix(HEAD)
 ATTENTION = HEAD + """@ts.jit
 def f(q: ts.Tensor["H", "S", 16, ts.f32], k: ts.Tensor["H", "T", 16, ts.f32], v: ts.Tensor["H", "T", 16, ts.f32]):
     return ts.flash_attention(q, k, v, causal=True)
@@ -181,6 +183,22 @@ class Strict(Cli):
         a, b = self.numbers(20, 300), self.numbers(300, 40)
         for i, step in enumerate((16, 64, 100)):
             self.check(TILES.format(step), {"A": a, "B": b}, {"C": product(a, b, leaf=1 << 40)}, self.levels() + GPUS[i:][:1])
+
+    def test_requested_tiles_of_products_change_nothing(self):
+        """Tiles of k that do not divide a leaf, or are longer, and more elements than a body takes."""
+        a, b = self.numbers(60, 700), self.numbers(700, 30)
+        for tile in ([3, 5, 7], [128, 128, 512], [512, 256, 64]):
+            self.check(TILED.format("f32", tile), {"a": a, "b": b}, {"result": product(a, b)}, self.levels())
+
+    def test_large_blocks_of_many_leaves(self):
+        """The partial results of one block take more memory than those of a group of small ones."""
+        a, b = self.random.standard_normal((256, 5000)), self.random.standard_normal((5000, 256))
+        source = PRODUCT.format("f64").replace("dtype=ts.f32", "dtype=ts.f64")
+        self.source(source)
+        device = self.levels()[-1]
+        expected = self.run_on(device, {"a": a, "b": b}, ["result"])
+        self.check(source.replace("@ts.jit", '@ts.op.specialize(when={"backend": "cpu"}, use={"tile_sizes": [256, 256, 64]})\n@ts.jit'),
+                   {"a": a, "b": b}, expected, [device])
 
     def test_underflow_leaves_no_negative_zero(self):
         a, b = np.full((3, 5), -1e-30, "f4"), np.full((5, 4), 1e-30, "f4")

@@ -2,6 +2,7 @@
 #include "compiler/schedule/Transforms/FixedOrders.h"
 #include "compiler/schedule/Transforms/GroupProgram.h"
 #include "compiler/schedule/Transforms/TreeJoin.h"
+#include "compiler/tile/IR/Product.h"
 #include "numerics/NumericsProfile.h"
 #include "llvm/ADT/bit.h"
 
@@ -11,9 +12,9 @@ namespace tessera::schedule {
 
 using graph::BinaryKind;
 
-/// Loads a tile [M, K] of a or [K, N] of b, transposed as in memory. Batch axes broadcast.
-TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool isLeft,
-                                       const TypedValue &k) {
+/// Loads a tile [M, `steps`] of a or [`steps`, N] of b, transposed as in memory. Batch axes broadcast.
+TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool isLeft, const TypedValue &k,
+                                       int64_t steps) {
   auto type = cast<Tensor>(operand.get().getType());
   int64_t rank = type.getRank(), outer = space_.space().getRank();
   GroupBuilder::Starts starts;
@@ -25,7 +26,7 @@ TypedValue GroupProgram::matmulOperand(OpOperand &operand, bool transposed, bool
   for (int64_t d = 0; d < 2; ++d) {
     bool isContraction = (d == 1) == (isLeft != transposed);
     starts.push_back(isContraction ? k : start(isLeft ? rows_ : columns_));
-    ints.push_back(isContraction ? group_.getTile()[2] : tileExtent(isLeft ? rows_ : columns_));
+    ints.push_back(isContraction ? steps : tileExtent(isLeft ? rows_ : columns_));
   }
   return b_.load(params_[operand.get()], starts, ints);
 }
@@ -38,13 +39,12 @@ static StringRef nameInEpilogue(Operation *op) {
 }
 
 /// The order of `fixed_reductions`: leaves of steps of k, each a chain from 0 on, are joined as a tree.
-TypedValue
-GroupProgram::leaves(const TypedValue &depth, std::optional<int64_t> known, const TypedValue &zero,
-                     llvm::function_ref<TypedValue(const TypedValue &k, const TypedValue &sum)> multiply) {
+TypedValue GroupProgram::leaves(const TypedValue &depth, std::optional<int64_t> known, const TypedValue &zero,
+                                MultiplyFn multiply) {
   const TypedValue leaf = b_.integer(kReductionLeaf);
   const TypedValue count =
       b_.binary(BinaryKind::FloorDiv, b_.add(depth, b_.integer(kReductionLeaf - 1)), leaf);
-  // A tile of k that is part of a leaf, or all of it.
+  // Tiles of k that divide a leaf. They are shorter than those of the group if these do not.
   const auto step = static_cast<int64_t>(
       llvm::bit_floor(static_cast<uint64_t>(std::min(group_.getTile()[2], kReductionLeaf))));
   auto join = [&](const GroupBuilder::Values &left, const GroupBuilder::Values &right) {
@@ -55,12 +55,12 @@ GroupProgram::leaves(const TypedValue &depth, std::optional<int64_t> known, cons
     const TypedValue first = b_.mul(index, leaf);
     TypedValue sum = zero;
     if (step == kReductionLeaf) {
-      sum = multiply(first, sum);
+      sum = multiply(first, step, sum);
     } else {
       TypedValue end = b_.binary(BinaryKind::Minimum, b_.sub(depth, first), leaf);
       sum = b_.loop(end, step, {zero}, group_.getStages().value_or(0),
                     [&](const TypedValue &k, const GroupBuilder::Values &chain) -> GroupBuilder::Values {
-                      return {multiply(b_.add(first, k), chain[0])};
+                      return {multiply(b_.add(first, k), step, chain[0])};
                     })[0];
     }
     tree.push(index, {sum}, join);
@@ -89,21 +89,22 @@ void GroupProgram::buildMatmul() {
   Shape shape = {tileExtent(rows_), tileExtent(columns_)};
   Tensor a = op.getA().getType();
   TypedValue contracted = extent(a.getDims()[a.getRank() - (op.getTransA() ? 2 : 1)]);
-  auto multiply = [&](const TypedValue &k, const TypedValue &sum) {
-    TypedValue lhs = matmulOperand(op->getOpOperand(0), op.getTransA(), true, k);
-    TypedValue rhs = matmulOperand(op->getOpOperand(1), op.getTransB(), false, k);
+  auto multiply = [&](const TypedValue &k, int64_t steps, const TypedValue &sum) {
+    TypedValue lhs = matmulOperand(op->getOpOperand(0), op.getTransA(), true, k, steps);
+    TypedValue rhs = matmulOperand(op->getOpOperand(1), op.getTransB(), false, k, steps);
     return b_.mma(lhs, rhs, sum, op.getTransA(), op.getTransB());
   };
   const TypedValue zero = b_.full(0, accumulate, shape);
   const std::optional<int64_t> depth = staticExtent(a.getDims()[a.getRank() - (op.getTransA() ? 2 : 1)]);
   TypedValue product;
   const bool hasLeaves = schedule::hasLeaves(op) && depth.value_or(INT64_MAX) > kReductionLeaf;
-  const bool isForBody = llvm::is_contained(bodies_, dtype);
+  const bool isForBody =
+      llvm::is_contained(bodies_, dtype) && shape[0] * shape[1] <= tile::kMostProductElements;
   if (hasLeaves && !isForBody) {
     product = leaves(contracted, depth, zero, multiply);
   } else {
     auto step = [&](const TypedValue &k, const GroupBuilder::Values &sum) -> GroupBuilder::Values {
-      TypedValue next = multiply(k, sum[0]);
+      TypedValue next = multiply(k, group_.getTile()[2], sum[0]);
       if (hasLeaves)
         next.value.getDefiningOp()->setAttr(tile::kLeaf, builder_.getI64IntegerAttr(kReductionLeaf));
       return {next};

@@ -102,9 +102,13 @@ private:
 
   // GroupMatmul.cpp, GroupAttention.cpp, GroupData.cpp
   void buildMatmul();
+  /// Adds to `sum` the product of so many steps of k, from `k` on.
+  using MultiplyFn =
+      llvm::function_ref<TypedValue(const TypedValue &k, int64_t steps, const TypedValue &sum)>;
   TypedValue leaves(const TypedValue &depth, std::optional<int64_t> known, const TypedValue &zero,
-                    llvm::function_ref<TypedValue(const TypedValue &k, const TypedValue &sum)> multiply);
-  TypedValue matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, const TypedValue &k);
+                    MultiplyFn multiply);
+  TypedValue matmulOperand(mlir::OpOperand &, bool transposed, bool isLeft, const TypedValue &k,
+                           int64_t steps);
   mlir::LogicalResult buildAttention();
   GroupBuilder::Values
   keyRuns(const TypedValue &end, std::optional<int64_t> known, const GroupBuilder::Values &inits,

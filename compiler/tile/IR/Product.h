@@ -14,6 +14,10 @@ inline constexpr llvm::StringLiteral kProduct = TileDialect::ProductAttrHelper::
 
 inline constexpr llvm::StringLiteral kProductWay = TileDialect::ProductWayAttrHelper::getNameStr();
 
+/// Elements of a program's block up to which a body computes a product: results wait for the epilogue in
+/// scratch.
+inline constexpr int64_t kMostProductElements = 1 << 16;
+
 /// Returns how many of the kernel's first arguments no launch passes.
 inline unsigned unpassedArguments(mlir::Operation *kernel) { return kernel->hasAttr(kProduct) ? 1 : 0; }
 

@@ -33,8 +33,6 @@ namespace {
 
 /// At most this many axes of a batch (plugins/cpu/codegen/products/Problem.h).
 constexpr size_t kMostBatchAxes = 6;
-/// A block of results waits in scratch for the epilogue.
-constexpr int64_t kMostBlockElements = 1 << 16;
 
 /// The dtype that a body sums products in.
 DType sumOf(DType operand) {
@@ -214,7 +212,7 @@ bool Matcher::match(scf::ForOp loop) {
   if (auto leaf = mma->getAttrOfType<IntegerAttr>(kLeaf)) product.leaf = leaf.getInt();
   product.a = a->argument, product.b = b->argument;
   product.blockRows = type.getDimSize(0), product.blockColumns = type.getDimSize(1);
-  if (type.getNumElements() > kMostBlockElements) return false;
+  if (type.getNumElements() > kMostProductElements) return false;
   row = a->starts[a->outer], column = b->starts[b->outer];
   rows = cast<StringAttr>(a->param.getDims()[a->outer]),
   columns = cast<StringAttr>(b->param.getDims()[b->outer]);
@@ -308,7 +306,6 @@ class ExtractProduct : public impl::TileExtractProductBase<ExtractProduct> {
     for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {
       Matcher candidate(kernel);
       if (!candidate.match(loop) || !llvm::is_contained(dtypes, name(candidate.dtype))) continue;
-
       if (found) return; // the body computes one product
       found = loop;
       match.emplace(std::move(candidate));

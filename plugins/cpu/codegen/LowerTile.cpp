@@ -98,7 +98,8 @@ private:
     int64_t digits = 0;
     if (product.leaf) {
       digits = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(metadata.scratchBytes), 64));
-      metadata.scratchBytes = digits + cpu::product::kDigitBytes;
+      metadata.scratchBytes = digits + cpu::product::digitBytes(product.blockRows, product.blockColumns,
+                                                                element.getIntOrFloatBitWidth() / 8);
     }
     return lowering(kernel).lowerProduct(product, body, epilogue, own, digits);
   }

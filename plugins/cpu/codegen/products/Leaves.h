@@ -10,11 +10,18 @@ struct Leaves {
   Body body;                  // that computes a leaf
   int64_t steps;              // of k, in a leaf
   int64_t bytesOfA, bytesOfB; // between leaves
-  int64_t digits;             // offset in scratch of kDigitBytes for partial results
+  int64_t digits;             // offset in scratch of digitBytes() for partial results
 };
 
-/// Scratch for the partial results of some programs: one block of each for each level of the tree. There is
-/// room for 2^31 steps of k of a block of 64 KiB.
+/// Levels of the tree: 2^40 steps of k in leaves of 256.
+inline constexpr int64_t kMostLevels = 32;
+
+/// Scratch for the partial results of a group of programs: one block of each for each level. Small blocks
+/// have this much, so that a group has many of them; of large ones there is room for one.
 inline constexpr int64_t kDigitBytes = int64_t{1536} << 10;
+inline constexpr int64_t digitBytes(int64_t blockRows, int64_t blockColumns, int64_t elementBytes) {
+  const int64_t one = kMostLevels * blockRows * blockColumns * elementBytes;
+  return one > kDigitBytes ? one : kDigitBytes;
+}
 
 } // namespace tessera::cpu::product
