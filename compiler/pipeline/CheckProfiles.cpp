@@ -4,8 +4,11 @@
 #include "compiler/support/DiagnosticCode.h"
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/IR/KernelSyntax.h"
+#include "compiler/tile/IR/Product.h"
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileDialect.h"
+#include "numerics/NumericsProfile.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -79,26 +82,77 @@ bool isReport(Operation *op) {
   return param && param.getPolicy() && param.getPolicy().contains("reports");
 }
 
-/// What has no order of fixed_reductions, on any backend.
-bool hasNoFixedOrder(Operation *op) {
-  auto group = dyn_cast<tile::GroupReduceOp>(op);
-  return group && group.getKind() == tile::GroupReduceKind::Sum &&
-         isa<FloatType>(getElementTypeOrSelf(group.getResult().getType()));
+/// What keeps an operation, or the product of a kernel, from the orders of fixed_reductions, and what to do
+/// instead.
+struct OtherOrder {
+  std::string what;
+  std::string hint;
+};
+
+/// IR text may ask for orders that no program has.
+std::optional<OtherOrder> otherOrder(Operation *op) {
+  auto ofFloats = [&] {
+    Type type = op->getResult(0).getType();
+    if (auto tensor = dyn_cast<graph::TensorType>(type)) type = tensor.getElementType();
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  };
+  if (auto group = dyn_cast<tile::GroupReduceOp>(op)) {
+    if (group.getKind() != tile::GroupReduceKind::Sum || !ofFloats()) return std::nullopt;
+    return OtherOrder{describe(op) + " does not follow the fixed tree",
+                      "the width of a group depends on the backend: reduce a tile, by ts.tile.sum"};
+  }
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+    const tile::OrderAttr order = reduce.getOrderAttr();
+    const bool rounds =
+        reduce.getKind() == tile::ReduceKind::Sum || reduce.getKind() == tile::ReduceKind::Prod;
+    // Tile IR has been through tile-fix-reductions.
+    const bool mayLack = !op->getParentOfType<tile::KernelOp>();
+    if ((!order && mayLack) || !rounds || !ofFloats()) return std::nullopt;
+    const auto ofRows = tile::OrderAttr::fixed(op->getContext(), /*alongLast=*/true),
+               ofLeaves = tile::OrderAttr::fixed(op->getContext(), /*alongLast=*/false);
+    if (order == ofRows || order == ofLeaves) return std::nullopt;
+    auto text = [](tile::OrderAttr known) {
+      return llvm::formatv("order <lanes = {0}, block = {1}>", known.getLanes(), known.getBlock()).str();
+    };
+    return OtherOrder{describe(op) + (order ? " has another order than the fixed ones" : " has no order"),
+                      "write " + text(ofRows) + " or " + text(ofLeaves)};
+  }
+  if (auto reduce = dyn_cast<graph::ReduceOp>(op)) {
+    using graph::ReduceKind;
+    const ReduceKind kind = reduce.getKind();
+    const bool rounds = kind == ReduceKind::Sum || kind == ReduceKind::Mean || kind == ReduceKind::Prod;
+    if (!reduce.getParts() || !rounds || !ofFloats()) return std::nullopt;
+    return OtherOrder{describe(op) + " in parts does not follow the fixed tree",
+                      "reduce the axis as a whole"};
+  }
+  auto leaf = op->getAttrOfType<IntegerAttr>(tile::kLeaf);
+  if (auto product = op->getAttrOfType<DictionaryAttr>(tile::kProduct))
+    leaf = product.getAs<IntegerAttr>("leaf");
+  if (!leaf || leaf.getInt() == 0 || leaf.getInt() == kReductionLeaf) return std::nullopt;
+  return OtherOrder{"a product has leaves of " + std::to_string(leaf.getInt()) + " steps",
+                    "write " + std::to_string(kReductionLeaf)};
 }
 
 /// Refuses what the backend does not compute in the order of fixed_reductions.
 LogicalResult checkReductions(Operation *kernel, StringRef backend, bool fixesReductions) {
-  Operation *found = nullptr;
-  kernel->walk([&](Operation *op) {
-    if (!found && (fixesReductions ? hasNoFixedOrder(op) : isReduction(op))) found = op;
+  constexpr const char *asked = "fixed_reductions";
+  if (!fixesReductions) {
+    Operation *found = nullptr;
+    kernel->walk([&](Operation *op) {
+      if (!found && isReduction(op)) found = op;
+    });
+    return refuse(found ? found : kernel, kernel, asked,
+                  (found ? describe(found) + " does" : "reductions do") + " not follow the fixed tree",
+                  backend);
+  }
+  WalkResult walked = kernel->walk([&](Operation *op) {
+    std::optional<OtherOrder> found = otherOrder(op);
+    if (!found) return WalkResult::advance();
+    InFlightDiagnostic error = refuse(op, kernel, asked, found->what, backend);
+    setHint(error, found->hint);
+    return WalkResult::interrupt();
   });
-  if (fixesReductions && !found) return success();
-  InFlightDiagnostic error =
-      refuse(found ? found : kernel, kernel, "fixed_reductions",
-             (found ? describe(found) + " does" : "reductions do") + " not follow the fixed tree", backend);
-  if (fixesReductions)
-    setHint(error, "the width of a group depends on the backend: reduce a tile, by ts.tile.sum");
-  return error;
+  return failure(walked.wasInterrupted());
 }
 
 LogicalResult checkKernel(Operation *kernel, StringRef backend, bool fixesReductions) {

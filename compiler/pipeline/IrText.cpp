@@ -22,8 +22,8 @@ constexpr int64_t kMaxRank = 8;
 bool isKnown(Operation &op) {
   return isa_and_nonnull<graph::GraphDialect, schedule::ScheduleDialect, tile::TileDialect,
                          arith::ArithDialect>(op.getDialect()) ||
-         isa<math::AbsFOp, math::CeilOp, math::CountLeadingZerosOp, math::CtPopOp, math::FloorOp, math::FmaOp,
-             math::IPowIOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op) ||
+         isa<math::AbsFOp, math::CeilOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp, math::CtPopOp,
+             math::FloorOp, math::FmaOp, math::IPowIOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op) ||
          isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op);
 }
 

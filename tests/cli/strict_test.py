@@ -254,6 +254,41 @@ def f(x: ts.Tensor["M", 700, ts.f32], w: ts.Tensor[700, 90, ts.f32]):
             else:
                 self.assertIn("fixed_reductions joins blocks of 1024", ran.errors)
 
+    def test_tile_ir_is_read_back(self):
+        self.source(SUMS)
+        text = self.call("compile", self.file, "--emit", "tile", "--numerics", "strict").output
+        self.assertIn("math.cttz", text)
+        edited = self.folder / "edited.mlir"
+        edited.write_text(text)
+        x = self.numbers(3, 5000)
+        ran = self.call("run", edited, "--in", f"x={self.array('x', x)}", "--out", f"result0={self.folder / 'y.npy'}")
+        self.assertEqual(ran.status, 0, ran.errors)
+        self.assertEqual(np.load(self.folder / "y.npy").tobytes(), along_last(x).tobytes())
+
+    def test_orders_in_ir_text_that_are_not_fixed_are_refused(self):
+        edited = self.folder / "edited.mlir"
+
+        def refuse(source, level, old, new, says):
+            self.source(source)
+            text = self.call("compile", self.file, "--emit", level, "--numerics", "strict").output
+            self.assertIn(old, text)
+            edited.write_text(text.replace(old, new))
+            for target in ("cpu", "ptx:sm_90a"):
+                self.refused(self.call("compile", edited, "--emit", "bundle", "--target", target, "-o", self.folder / "p.tsrb"),
+                             "E_UNIMPLEMENTED", says)
+
+        sums = HEAD + '@ts.jit\ndef f(x: ts.Tensor["M", "N", ts.f32]):\n    return ts.sum(x, axis=1)\n'
+        for order in ("order <lanes = 32, block = 1024>", "order <lanes = 64, block = 512>", "order <lanes = 16, chains = [4, 1]>"):
+            refuse(sums, "tile", "order <lanes = 64, block = 1024>", order, "write order <lanes = 64, block = 1024> or order <lanes = 1, block = 256>")
+        refuse(sums, "tile", "order <lanes = 64, block = 1024>", "", "has no order")
+        refuse(PRODUCT.format("f32"), "tile", "leaf = 256", "leaf = 128", "leaves of 128 steps")
+        # A sum of parts, whose blocks would not begin with the first.
+        self.source(sums)
+        text = self.call("compile", self.file, "--emit", "schedule", "--numerics", "strict").output
+        text = text.replace("axes [1]", "axes [1] parts 2048").replace('<["M"], f32>', '<["M", "ceildiv(N, 2048)"], f32>')
+        edited.write_text(text.replace('access = write, dims = ["M"]', 'access = write, dims = ["M", "ceildiv(N, 2048)"]'))
+        self.refused(self.call("compile", edited, "--emit", "tile"), "E_UNIMPLEMENTED", "graph.reduce on f32 in parts")
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
