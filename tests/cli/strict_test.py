@@ -227,6 +227,19 @@ class Strict(Cli):
             for other in self.levels()[:-1] + GPUS:
                 self.assertEqual(self.run_on(other, {"q": q, "k": k, "v": v}, ["result"])["result"].tobytes(), whole.tobytes(), other)
 
+    def test_infinite_values_of_later_blocks_change_nothing(self):
+        """Programs take as many queries as the target likes; block 1 begins with key 128."""
+        self.source(ATTENTION)
+        q, k, v = (self.random.standard_normal((1, 300, 16)).astype("f4") for _ in range(3))
+        device = self.levels()[-1]
+        finite = self.run_on(device, {"q": q, "k": k, "v": v}, ["result"])["result"]
+        v[:, 200] = np.inf
+        for other in self.levels() + GPUS:
+            got = self.run_on(other, {"q": q, "k": k, "v": v}, ["result"])["result"]
+            self.assertEqual(got[:, :128].tobytes(), finite[:, :128].tobytes(), other)
+            self.assertTrue(np.isnan(got[:, 128:200]).all(), other)
+            self.assertTrue(np.isinf(got[:, 200:]).all(), other)
+
     def test_rows_do_not_depend_on_their_number(self):
         self.source(HEAD + """@ts.jit
 def f(x: ts.Tensor["M", 700, ts.f32], w: ts.Tensor[700, 90, ts.f32]):

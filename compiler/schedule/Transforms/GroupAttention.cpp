@@ -145,6 +145,13 @@ LogicalResult GroupProgram::buildAttention() {
     TypedValue nextSum = b_.add(b_.mul(alpha, sum), reduce(tile::ReduceKind::Sum, p));
     TypedValue kept = b_.mul(spread(alpha, out), acc);
     TypedValue nextAcc = b_.add(kept, b_.mma(b_.cast(p, dtype), valueTile, b_.zero(wide, out), false, false));
+    // A program may take blocks that only some of its rows see. Values there may be infinite, and 0 times
+    // infinity would be a NaN of rows that another tile of queries computes without this block.
+    if (op.getCausal() && hasKeyBlocks(op)) {
+      TypedValue isSeen = b_.binary(BinaryKind::Ge, b_.cast(b_.arange(firstHidden(), queries), DType::I64),
+                                    b_.broadcast(kv, rows));
+      nextAcc = b_.select(spread(isSeen, out), nextAcc, acc);
+    }
     return {nextAcc, larger, nextSum};
   };
   TypedValue last = length(k);
