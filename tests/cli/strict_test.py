@@ -41,6 +41,14 @@ def k(X: ts.Tensor["M", "N", ts.f32], R: ts.Tensor["M", ts.f32], C: ts.Tensor["N
         R[0:{0}] = ts.tile.sum(x, axis=1)
         C[0:{1}] = ts.tile.sum(x, axis=0)
 """
+SUMS_OF_SUMS = HEAD + """@ts.kernel
+def k(X: ts.Tensor[3, 7, ts.f32], Y: ts.Tensor[3, 7, ts.f32]):
+    for i in ts.tile.parallel(0, 3, 3):
+        x = X[i:i+3, 0:2048]
+        s = ts.tile.sum(x)
+        u = ts.tile.sum(ts.tile.sum(x * s, axis=1))
+        Y[i:i+3, 0:2048] = x * u + s
+"""
 TILED = HEAD + """@ts.op.specialize(when={{"backend": "cpu"}}, use={{"tile_sizes": {1}}})
 """ + PRODUCT.removeprefix(HEAD)
 ATTENTION = HEAD + """@ts.jit
@@ -158,6 +166,16 @@ class Strict(Cli):
         for i, (m, n) in enumerate([(3, 5), (8, 100), (300, 70), (5, 3000), (600, 33)]):
             x = self.numbers(m, n)
             self.check(TILE.format(m, n), {"X": x}, {"R": along_last(x), "C": along_first(x)}, self.levels() + GPUS[i % 3:][:1])
+
+    def test_memory_of_a_sum_may_be_written_next(self):
+        """Threads share no sum of three elements, so each of them reads memory that the next reduction reuses."""
+        x = self.numbers(3, 7)
+        wide = np.zeros((3, 2048), "f4")
+        wide[:, :7] = x
+        total = along_last(along_last(wide)[None])[0]
+        scaled = along_last(wide * total)
+        expected = {"Y": x * along_last(scaled[None])[0] + total}
+        self.check(SUMS_OF_SUMS, {"X": x, "Y": np.zeros_like(x)}, expected, [*self.levels(), *GPUS])
 
     def test_products(self):
         """Of few rows, of ragged blocks, of several leaves; the last ones are the second half of a leaf and one step more."""

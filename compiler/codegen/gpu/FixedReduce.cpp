@@ -61,6 +61,7 @@ LogicalResult KernelLowering::reduceByThreads(tile::ReduceOp op) {
   };
   if (!tile::isTile(op.getResult())) {
     map_.map(op.getResult(), resultAt({}));
+    lowerBarrier(); // the memory of the tile may be written next
     return success();
   }
   SmallVector<int64_t> kept(type.getShape());
