@@ -146,7 +146,10 @@ FailureOr<func::FuncOp> KernelLowering::lowerProduct(const tile::Product &produc
     put(offsetof(product::Leaves, bytesOfB), bytes(b, !product.transB));
     put(offsetof(product::Leaves, digits), constant(digitsOffset));
     arguments.insert(arguments.begin() + 1, leaves);
-    callee = declareBody(element.isF64() ? "tsr.p.f64.leaves" : "tsr.p.f32.leaves",
+    const bool isTransposed =
+        !product.transA && product.transB && a.element == element && b.element == element;
+    const StringRef dtype = element.isF64() ? "f64" : "f32";
+    callee = declareBody(("tsr.p." + dtype + (isTransposed ? ".transposed" : ".leaves")).str(),
                          ValueRange(arguments).getTypes());
   }
   func::CallOp::create(b_, callee, arguments);
