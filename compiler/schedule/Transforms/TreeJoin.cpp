@@ -9,8 +9,9 @@ namespace tessera::schedule {
 
 using graph::BinaryKind;
 
-/// As many blocks as an axis has that no memory holds.
-constexpr int64_t kMostNodes = int64_t{1} << 24;
+/// Of an axis of unknown length: 2^39 elements in leaves of 256. 2^24 nodes are too few, since an axis of fp8,
+/// or of what is computed from positions, may have more.
+constexpr int64_t kMostNodes = int64_t{1} << 31;
 
 TreeJoin::TreeJoin(GroupBuilder &b, const Values &none, std::optional<int64_t> most) : b_(b), none_(none) {
   const auto nodes = static_cast<uint64_t>(std::clamp<int64_t>(most.value_or(kMostNodes), 1, kMostNodes));
