@@ -296,6 +296,25 @@ def f(x: ts.Tensor["M", 700, ts.f32], w: ts.Tensor[700, 90, ts.f32]):
         self.assertEqual(ran.status, 0, ran.errors)
         self.assertEqual(np.load(self.folder / "y.npy").tobytes(), along_last(x).tobytes())
 
+    def test_a_tile_of_too_many_blocks_is_refused(self):
+        for rows, columns, axis in ((1, 65600, 1), (16400, 1, 0)):
+            self.source(HEAD + f"""@ts.kernel
+def k(X: ts.Tensor["M", "N", ts.f32], Y: ts.Tensor[1, ts.f32]):
+    for i in ts.tile.parallel(0, 1, 1):
+        Y[0:1] = ts.tile.sum(X[0:{rows}, 0:{columns}], axis={axis})
+""")
+            for target in ("cpu", "ptx:sm_90a"):
+                self.refused(self.call("compile", self.file, "--emit", "bundle", "--numerics", "strict", "--target", target,
+                                       "-o", self.folder / "p.tsrb"), "E_UNIMPLEMENTED", "at most 64 blocks are")
+
+    def test_a_schedule_of_attention_with_other_blocks_of_keys_is_refused(self):
+        self.source(ATTENTION)
+        text = self.call("compile", self.file, "--emit", "schedule", "--numerics", "strict").output
+        edited = self.folder / "edited.mlir"
+        edited.write_text(text.replace(", 128>", ", 64>"))
+        self.assertNotEqual(edited.read_text(), text)
+        self.refused(self.call("compile", edited, "--emit", "tile"), "E_IR_INVALID", "fixed_reductions asks for 128")
+
     def test_orders_in_ir_text_that_are_not_fixed_are_refused(self):
         edited = self.folder / "edited.mlir"
 

@@ -9,8 +9,8 @@ namespace tessera::schedule {
 
 using graph::BinaryKind;
 
-/// Of an axis of unknown length: 2^39 elements in leaves of 256. 2^24 nodes are too few, since an axis of fp8,
-/// or of what is computed from positions, may have more.
+/// Of an axis of unknown length: 2^39 elements in leaves of 256. 2^24 nodes are too few, since an axis of
+/// fp8, or of what is computed from positions, may have more.
 constexpr int64_t kMostNodes = int64_t{1} << 31;
 
 TreeJoin::TreeJoin(GroupBuilder &b, const Values &none, std::optional<int64_t> most) : b_(b), none_(none) {
