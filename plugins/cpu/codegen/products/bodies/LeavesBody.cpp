@@ -31,6 +31,17 @@ struct Joiner {
 /// sums += each of `count` digits, from the lowest on; they are the left operands.
 void add(const T *const *digits, int64_t count, int64_t at, T *sums, T *to, int64_t elements) {
   int64_t i = 0;
+  constexpr int kAtOnce = 4; // vectors
+  for (; i + kAtOnce * kLanes<T> <= elements; i += kAtOnce * kLanes<T>) {
+    Vector<T> some[kAtOnce];
+    for (int v = 0; v < kAtOnce; ++v)
+      some[v] = load(sums + i + v * kLanes<T>);
+    for (int64_t d = 0; d < count; ++d)
+      for (int v = 0; v < kAtOnce; ++v)
+        some[v] = load(digits[d] + at + i + v * kLanes<T>) + some[v];
+    for (int v = 0; v < kAtOnce; ++v)
+      store(to + i + v * kLanes<T>, some[v]);
+  }
   for (; i + kLanes<T> <= elements; i += kLanes<T>) {
     Vector<T> sum = load(sums + i);
     for (int64_t d = 0; d < count; ++d)

@@ -55,8 +55,8 @@ private:
         lines<Lines>(a, k, c0, least(p_.columns, c0 + p_.blockColumns), x_.panel + i * resultsOfBlock);
       }
     };
-    for (int64_t i = 0; i < count * resultsOfBlock; ++i)
-      x_.panel[i] = 0;
+    for (int64_t i = 0; i < count * resultsOfBlock; i += kLanes<T>)
+      store(x_.panel + i, Vector<T>{});
     int64_t k = 0;
     for (; k + kLines <= p_.depth; k += kLines)
       block.template operator()<kLines>(k);
@@ -77,7 +77,7 @@ private:
     constexpr int lanes = kLanes<T>;
     const In *b = x_.b + k * p_.strideB + c0;
     const int64_t strideC = p_.blockColumns, columns = c1 - c0,
-                  ahead = k + 2 * Lines <= p_.depth ? Lines * p_.strideB : 0;
+                  ahead = k + 2 * Lines <= p_.depth || p_.isChain ? Lines * p_.strideB : 0;
     int64_t j = 0;
     for (; j + kVectors * lanes <= columns; j += kVectors * lanes)
       vectors<Lines, kVectors>(a, b + j, ahead, c + j, strideC);
