@@ -17,12 +17,17 @@ using T = TESSERA_T;
 class Transposed {
   static constexpr int kLane = kLanes<T>;
   static constexpr int64_t kMostRows = 16; // more use a copy of B often enough
-  static constexpr int kAtOnce = 4;        // rows, whose sums do not wait for each other
+  /// Rows of A that are pages apart share a set of the first-level cache.
+  static constexpr int64_t kMostRowsOfSet = 12, kPageBytes = 4096;
+  static constexpr int kAtOnce = 4; // rows, whose sums do not wait for each other
   static constexpr int kMostLevels = 64;
   static_assert(kMostLevels * kMostRows * kVectorBytes <= kPanelBytes);
 
 public:
-  static bool takes(const Problem &p) { return p.rows <= least(kMostRows, p.blockRows); }
+  static bool takes(const Problem &p) {
+    const bool shareSet = p.strideA * int64_t(sizeof(T)) % kPageBytes == 0;
+    return p.rows <= least(shareSet ? kMostRowsOfSet : kMostRows, p.blockRows);
+  }
 
   /// `steps`: of k, in a leaf.
   Transposed(Context<T> &x, int64_t steps)

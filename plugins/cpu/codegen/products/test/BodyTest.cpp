@@ -784,7 +784,8 @@ template <class Kind> void checkLeavesOf(const std::string &dtype) {
                 if (testing::Test::HasFatalFailure()) return;
               }
       for (const Case &x : {Case{1, 150, 2100}, Case{8, 70, 1793, 3, 1}, Case{49, 66, 1025, 0, 2},
-                            Case{100, 70, 513}, Case{5, 40, 700, 1, 1, 0, 1, 4, 16}}) {
+                            Case{100, 70, 513}, Case{12, 33, 1024}, Case{13, 33, 1024}, Case{16, 33, 1000},
+                            Case{5, 40, 700, 1, 1, 0, 1, 4, 16}}) {
         checkLeaves<Kind>(leaves, body, x, 256, form[0] == 't', form[1] == 't', 0);
         if (testing::Test::HasFatalFailure()) return;
       }
