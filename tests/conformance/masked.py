@@ -118,7 +118,10 @@ def reduction(f, neutral):
 
 def position(f, neutral):
     """Of a line with no element in bounds the first one that the tensor has."""
-    def g(x, axis):
+    def g(x, axis=None):
+        if axis is None:
+            first = [np.argmax(mask) for mask in x.axes]
+            return max(f(x.filled(neutral)), np.ravel_multi_index(first, x.shape))
         axis %= x.values.ndim
         result = reduction(f, neutral)(x, axis)
         result.values = np.maximum(result.values, np.argmax(x.axes[axis]))
@@ -283,7 +286,8 @@ _ROWS = {"gather": "g = X[r, j:j+16]", "gather-columns": "g = X[i:i+8, q]", "mas
          "mask-of-gather": "g = ts.tile.mask(X[r, j:j+16], (ts.tile.arange(16) < c)[None, :])", "mask-of-row": "g = ts.tile.mask(x, (ts.tile.row_sum(x) > 0.0)[:, None])",
          "masked-index": "g = X[ts.tile.mask(r, ts.tile.arange(8) != 2), j:j+16]"}
 _USES = {"sum": ("A = ts.tile.row_sum(ts.tile.exp(g))", "A"), "max": ("A = ts.tile.row_max(-ts.tile.abs(g) - 1.0)", "A"), "max/0": ("A = ts.tile.max(-ts.tile.abs(g) - 1.0, axis=0)", "A"),
-         "prod": ("A = ts.tile.prod(g, axis=0)", "A"), "argmin": ("A = ts.tile.cast(ts.tile.argmin(g, axis=1), ts.f32)", "A"), "cumsum": ("B = ts.tile.cumsum(g + 1.0, axis=1)", "B"),
+         "prod": ("A = ts.tile.prod(g, axis=0)", "A"), "argmin": ("A = ts.tile.cast(ts.tile.argmin(g, axis=1), ts.f32)", "A"),
+         "argmin/all": ("A = ts.tile.cast(ts.tile.arange(8) * 0 + ts.tile.argmin(g), ts.f32)", "A"), "cumsum": ("B = ts.tile.cumsum(g + 1.0, axis=1)", "B"),
          "softmax": ("e = ts.tile.exp(g - ts.tile.row_max(g)[:, None])\nB = e / ts.tile.row_sum(e)[:, None]", "B"),
          "product": ("B = ts.tile.mma(ts.tile.exp(g), v)", "B"), "product/second": ("B = ts.tile.mma(w, ts.tile.exp(g).T)", "B"), "product/turned": ("B = ts.tile.mma(ts.tile.exp(g).T, w)", "B"),
          "product/keys": ("s = ts.tile.mma(w, g.T)\nA = ts.tile.row_max(-ts.tile.abs(s) - 1.0)", "A"), "product/queries": ("s = ts.tile.mma(g, w.T)\nA = ts.tile.max(-ts.tile.abs(s) - 1.0, axis=0)", "A"),

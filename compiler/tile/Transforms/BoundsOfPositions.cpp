@@ -5,7 +5,8 @@
 //                                             %i = arith.maxsi %j, %lo
 //
 // The neutral element may tie with elements in bounds, and one that is out of bounds and before them would
-// win. Then all elements in bounds are equal, so that the position is that of the first one.
+// win. Then all elements in bounds are equal, so that the position is that of the first one. Where a mask
+// leaves no element in bounds, the position is that of the first element that the tensor has.
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,28 +36,32 @@ void BoundsLegalizer::legalizeArgReduce(ArgReduceOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   const Bounds all = bounds(operand.get());
-  Value first; // position of the first element in bounds
+  Value first; // position of the first element that the tensor has
+  bool hasFlags = bool(all.flags);
   if (auto reshape = operand.get().getDefiningOp<ReshapeOp>();
-      reshape && bounds(reshape.getInput()).hasBox() && !bounds(reshape.getInput()).flags) {
-    Box box = bounds(reshape.getInput()).box;
+      reshape && bounds(reshape.getInput()).hasBox()) {
+    const Bounds before = bounds(reshape.getInput());
     first = indexConstant(b, loc, 0);
-    for (auto [extent, axis] : llvm::zip(tileType(reshape.getInput()).getShape(), box))
+    for (auto [extent, axis] : llvm::zip(tileType(reshape.getInput()).getShape(), before.box))
       first =
           arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, first, indexConstant(b, loc, extent)),
                                 axis ? axis->lo : indexConstant(b, loc, 0));
-  } else if (all.flags && !maskWholeLines(b, loc, all.flags, static_cast<unsigned>(op.getAxis()))) {
-    first = firstFlag(b, op, flagsOf(b, loc, all, tileType(operand.get()).getShape()));
+    hasFlags = bool(before.flags);
   } else if (auto interval = all.box[op.getAxis()]) {
     first = interval->lo;
   }
+  Value flagged; // position of the first element in bounds; 0 if there is none
+  if (hasFlags && all.flags && !maskWholeLines(b, loc, all.flags, static_cast<unsigned>(op.getAxis())))
+    flagged = firstFlag(b, op, flagsOf(b, loc, all, tileType(operand.get()).getShape()));
   fill(operand, op.neutralElement(operand), op.combinedAxis(operand));
-  if (!first) return;
+  if (!first && !flagged) return;
   b.setInsertionPointAfter(op);
-  if (first.getType().isIndex()) {
+  if (first) {
     first = arith::IndexCastOp::create(b, loc, b.getI32Type(), first);
     if (isTile(op.getResult())) first = BroadcastOp::create(b, loc, op.getResult().getType(), first);
   }
-  Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), first);
+  const Value least = !flagged ? first : first ? arith::MaxSIOp::create(b, loc, flagged, first) : flagged;
+  Operation *moved = arith::MaxSIOp::create(b, loc, op.getResult(), least);
   Value result = moved->getResult(0);
   if (isTile(result)) bounds_[result] = bounds(op.getResult());
   op.getResult().replaceAllUsesExcept(result, moved);
