@@ -150,6 +150,7 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
       relax.shortSums.push_back(std::string(name(factor.dtype)));
   kernel.addPass(createTileRelaxArithmetic(relax));
   kernel.addPass(createTileSkipHidden());
+  if (target.approximates) kernel.addPass(createTileScaleExponents());
   // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
   // it is.
   if (!target.threads && target.vectorBytes == 64)

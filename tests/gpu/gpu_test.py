@@ -315,6 +315,18 @@ def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                     else:
                         self.assertFalse({"ex2.approx.ftz.f32", "tanh.approx.f32", "v_exp_f32", "v_log_f32", "native_exp2", "native_recip"} & {*found}, found)
 
+    def test_fast_weights_are_a_multiply_add_and_a_power(self):
+        """Of attention: the scale and log2(e) are one factor of each score, and no other multiplication is left."""
+        for target, scores in (("ptx:sm_80", 32), ("ptx:sm_90a", 32)):  # of a lane, of 64 x 64 and four warps
+            with self.subTest(target=target):
+                text = self.run_tool(TSR, "compile", SAMPLES / "flash_attention" / "flash_attention.py", "--dim", "D=64", "--target", target,
+                                     "--numerics", "fast", "--emit", "asm")
+                body = re.split(r"(?=\.visible \.entry)", text)[1]
+                powers = re.findall(r"ex2\.approx\.ftz\.f32\s+%r\d+, (%r\d+);", body)
+                added = set(re.findall(r"fma\.rn\.f32\s+(%r\d+),", body))
+                self.assertEqual(sum(x in added for x in powers), scores)
+                self.assertEqual(len(powers), scores + 2, "two rows of a lane rescale their sums")
+
     def test_fast_has_an_effect_where_sums_keep_fewer_bits(self):
         """Factors of fp6 and fp4 are multiplied as fp8 where the target has no narrower instruction."""
         source = self.folder / "narrow.py"

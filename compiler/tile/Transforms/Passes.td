@@ -162,6 +162,16 @@ def TileSkipHidden : Pass<"tile-skip-hidden", "::tessera::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def TileScaleExponents : Pass<"tile-scale-exponents", "::tessera::tile::KernelOp"> {
+  let summary = "Computes the weights of a softmax of scaled scores as powers of 2";
+  let description = [{
+    exp(scale * x - m) becomes exp2((scale * log2(e)) * x - log2(e) * m), whose multiplication is contracted with the
+    subtraction, in profiles that permit `approximate`. Masks and maxima are computed of x itself. The scale is a constant of
+    at most 0.99 / log2(e), so that nothing overflows that did not.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def TileKeepInRegisters : Pass<"tile-keep-in-registers", "::tessera::tile::KernelOp"> {
   let summary = "Computes what follows from tiles in registers there";
   let description = [{
