@@ -11,6 +11,7 @@
 // with %end = %limit + the number of rows: no row sees a key from there on. Of the blocks of a causal
 // attention, those on the diagonal are nearly half empty. It runs after bounds have become explicit, which it
 // narrows, and before tile-transpose-products, which exchanges the axes of what it has found.
+#include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
@@ -187,6 +188,8 @@ private:
 
 struct SkipHidden : impl::TileSkipHiddenBase<SkipHidden> {
   void runOnOperation() override {
+    // Which infinite values a row meets would depend on the rows beside it.
+    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp select : selects)
