@@ -1,5 +1,6 @@
 // The operators of reductions and their neutral elements, concat and flip.
 #include "compiler/codegen/common/TileLowering.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -25,6 +26,23 @@ Value TileLowering::combine(tile::ReduceKind kind, bool isUnsigned, Value x, Val
                         : arith::MinSIOp::create(b_, x, y).getResult();
   }
   llvm_unreachable("all kinds are listed");
+}
+
+Value TileLowering::joinPairwise(Vec<Value> nodes, llvm::function_ref<Value(Value, Value)> combine) {
+  for (size_t count = nodes.size(); count > 1; count = (count + 1) / 2)
+    for (size_t i = 0; 2 * i < count; ++i)
+      nodes[i] = 2 * i + 1 < count ? combine(nodes[2 * i], nodes[2 * i + 1]) : nodes[2 * i];
+  return nodes.front();
+}
+
+LogicalResult TileLowering::checkBlocks(tile::ReduceOp op, StringRef backend) {
+  constexpr int64_t kMostBlocks = 64;
+  const int64_t block = op.getOrder()->getBlock();
+  const int64_t n = tile::tileType(op.getInput()).getDimSize(static_cast<unsigned>(op.getAxis()));
+  if (llvm::divideCeil(n, block) <= kMostBlocks) return success();
+  return op.emitOpError() << "is not implemented on " << backend << " (TSR_UNIMPLEMENTED): " << n
+                          << " elements of a tile in blocks of " << block << ": at most " << kMostBlocks
+                          << " blocks are, so reduce parts of them";
 }
 
 TypedAttr TileLowering::neutralAttr(tile::ReduceKind kind, bool isUnsigned, Type element) {

@@ -440,6 +440,11 @@ protected:
   void exchangePairs(const Place &, int64_t axis, Value stride, bool isMirrored, int64_t lanes);
 
   Value combine(tile::ReduceKind, bool isUnsigned, Value x, Value y);
+  /// Joins the results of blocks or leaves of an order of fixed_reductions: 2i with 2i + 1, until one is
+  /// left.
+  static Value joinPairwise(Vec<Value> nodes, llvm::function_ref<Value(Value, Value)> combine);
+  /// Refuses a reduction in such an order of more blocks than code is repeated for.
+  static LogicalResult checkBlocks(tile::ReduceOp, llvm::StringRef backend);
   /// The neutral element: its combination with any x is x. In its register type.
   Value neutral(tile::ReduceKind, bool isUnsigned, Type type);
   /// The same as an attribute of the element type; `element` is an integer or a float with infinities.

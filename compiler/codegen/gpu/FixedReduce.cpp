@@ -2,27 +2,17 @@
 // not share evenly: each result is computed by one thread. A scalar is computed by all of them, so that each
 // has it.
 #include "compiler/codegen/gpu/Lowering.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace tessera::gpu {
-namespace {
-
-/// The code of a block is repeated for each block of a tile, up to so many.
-constexpr int64_t kMostBlocks = 64;
-
-} // namespace
 
 LogicalResult KernelLowering::reduceByThreads(tile::ReduceOp op) {
   Value input = op.getInput();
   const auto type = tile::tileType(input);
   const int64_t axis = op.getAxis(), n = type.getDimSize(axis);
   const int64_t lanes = op.getOrder()->getLanes(), block = op.getOrder()->getBlock();
-  if (llvm::divideCeil(n, block) > kMostBlocks)
-    return op.emitOpError() << "is not implemented on " << backend_ << " (TSR_UNIMPLEMENTED): " << n
-                            << " elements of a tile in blocks of " << block << ": at most " << kMostBlocks
-                            << " blocks are, so reduce parts of them";
+  if (failed(checkBlocks(op, backend_))) return failure();
   auto fold = [&](Value x, Value y) { return combine(op.getKind(), /*isUnsigned=*/false, x, y); };
   const Value start = neutral(op.getKind(), /*isUnsigned=*/false, type.getElementType());
   Value isInside = insideCondition(ValueRange(input));
@@ -54,10 +44,7 @@ LogicalResult KernelLowering::reduceByThreads(tile::ReduceOp op) {
           sums[lane] = fold(sums[lane], sums[lane + half]);
       blocks.push_back(sums.front());
     }
-    for (size_t left = blocks.size(); left > 1; left = (left + 1) / 2)
-      for (size_t i = 0; 2 * i < left; ++i)
-        blocks[i] = 2 * i + 1 < left ? fold(blocks[2 * i], blocks[2 * i + 1]) : blocks[2 * i];
-    return blocks.front();
+    return joinPairwise(std::move(blocks), fold);
   };
   if (!tile::isTile(op.getResult())) {
     map_.map(op.getResult(), resultAt({}));

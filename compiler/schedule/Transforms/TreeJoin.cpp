@@ -53,18 +53,14 @@ void TreeJoin::write(const TypedValue &level, const Values &values) {
   }
 }
 
-TreeJoin::Values TreeJoin::loopOf(const TypedValue &end, const Values &inits,
-                                  llvm::function_ref<Values(const TypedValue &, const Values &)> body) {
-  return b_.loop(end, 1, inits, /*stages=*/0, body);
-}
-
 void TreeJoin::push(const TypedValue &index, Values node, Join join) {
   // The trailing ones of n are the trailing zeros of n + 1.
   TypedValue next = b_.add(index, b_.integer(1));
   TypedValue ones{math::CountTrailingZerosOp::create(b_.builder(), b_.loc(), next.value), DType::I64};
   b_.barrier(); // another thread may have written what this one reads
-  Values joined = loopOf(
-      ones, node, [&](const TypedValue &level, const Values &right) { return join(read(level), right); });
+  Values joined = b_.loop(ones, 1, node, /*stages=*/0, [&](const TypedValue &level, const Values &right) {
+    return join(read(level), right);
+  });
   b_.barrier();
   write(ones, joined);
 }
@@ -78,12 +74,13 @@ TreeJoin::Values TreeJoin::joined(const TypedValue &count, Join join) {
   TypedValue lowest{math::CountTrailingZerosOp::create(b_.builder(), b_.loc(), count.value), DType::I64};
   TypedValue isSome = b_.binary(BinaryKind::Gt, count, zero);
   Values last = b_.branch(isSome, none_, [&] { return read(lowest); });
-  return loopOf(b_.sub(bits, leading), last, [&](const TypedValue &level, const Values &right) {
-    TypedValue digit = b_.binary(BinaryKind::And, b_.binary(BinaryKind::Shr, count, level), one);
-    TypedValue isBefore = b_.binary(BinaryKind::And, b_.binary(BinaryKind::Gt, level, lowest),
-                                    b_.binary(BinaryKind::Eq, digit, one));
-    return b_.branch(isBefore, right, [&] { return join(read(level), right); });
-  });
+  return b_.loop(
+      b_.sub(bits, leading), 1, last, /*stages=*/0, [&](const TypedValue &level, const Values &right) {
+        TypedValue digit = b_.binary(BinaryKind::And, b_.binary(BinaryKind::Shr, count, level), one);
+        TypedValue isBefore = b_.binary(BinaryKind::And, b_.binary(BinaryKind::Gt, level, lowest),
+                                        b_.binary(BinaryKind::Eq, digit, one));
+        return b_.branch(isBefore, right, [&] { return join(read(level), right); });
+      });
 }
 
 } // namespace tessera::schedule

@@ -24,8 +24,6 @@ public:
 private:
   Values read(const TypedValue &level);
   void write(const TypedValue &level, const Values &);
-  Values loopOf(const TypedValue &end, const Values &inits,
-                llvm::function_ref<Values(const TypedValue &, const Values &)> body);
 
   GroupBuilder &b_;
   const Values none_;

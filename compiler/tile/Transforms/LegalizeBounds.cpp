@@ -9,10 +9,9 @@
 //                                                  %s = tile.reduce sum %m axis 0
 //
 // The complete rules, and the reasons for them, are in docs/decisions/0002 and 0019. BoundsOfReads.cpp
-// computes the boxes of tiles that are read, BoundsOfPositions.cpp keeps positions of extremes in bounds,
-// BoundsInRegions.cpp those of tiles that loops and branches
+// computes the boxes of tiles that are read, BoundsInRegions.cpp those of tiles that loops and branches
 // carry, BoundsOfSums.cpp those of sums of products, and InvariantBounds.cpp those that every iteration of a
-// loop has.
+// loop has. BoundsOfPositions.cpp keeps positions of extremes in bounds.
 #include "compiler/tile/IR/DTypes.h"
 #include "compiler/tile/Transforms/BoundsLegalizer.h"
 #include "compiler/tile/Transforms/KnownExtents.h"

@@ -29,7 +29,7 @@ def TileCanonicalizeNans : Pass<"tile-canonicalize-nans", "::tessera::tile::Kern
   let summary = "Gives NaNs that arithmetic has produced the bits of the quiet NaN";
   let description = [{
     In kernels whose profile has `fixed_reductions`, inserts a comparison and a choice of bits where a float that an operation has
-    computed is stored, selected or reinterpreted. What is only moved keeps its bits.
+    computed is stored or reinterpreted, or moved to where it is. What is only moved keeps its bits.
   }];
 }
 

@@ -10,8 +10,6 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-/// The code of a block is repeated for each block of a tile, up to so many.
-constexpr int64_t kMostBlocks = 64;
 /// Lanes along another axis than the last are code for each element (tile-transpose-products makes them).
 constexpr int64_t kMostLanes = 256;
 
@@ -25,26 +23,18 @@ LogicalResult KernelLowering::lowerFixedReduce(tile::ReduceOp op) {
   const int64_t axis = op.getAxis(), n = type.getDimSize(axis), native = lanesFor(input);
   const int64_t lanes = op.getOrder()->getLanes(), block = op.getOrder()->getBlock();
   const bool alongLast = axis + 1 == type.getRank();
-  auto refuse = [&](const Twine &what) {
-    return op.emitOpError() << "is not implemented on cpu (TSR_UNIMPLEMENTED): " << what;
-  };
+  if (failed(checkBlocks(op, "cpu"))) return failure();
   if (!alongLast && lanes > 1 && n > kMostLanes)
-    return refuse(Twine("lanes of ") + Twine(n) + " elements along another axis than the last");
-  if (llvm::divideCeil(n, block) > kMostBlocks)
-    return refuse(Twine(n) + " elements of a tile in blocks of " + Twine(block) + ": at most " +
-                  Twine(kMostBlocks) + " blocks are, so reduce parts of them");
+    return op.emitOpError() << "is not implemented on cpu (TSR_UNIMPLEMENTED): lanes of " << n
+                            << " elements along another axis than the last";
   auto fold = [&](Value x, Value y) { return combine(kind, /*isUnsigned=*/false, x, y); };
   auto start = [&](int64_t width) { return neutral(kind, /*isUnsigned=*/false, vectorOf(element, width)); };
-  /// Joins the results of blocks pairwise; each has as many values.
-  auto join = [&](Vec<Vec<Value>> blocks) {
-    for (size_t count = blocks.size(); count > 1; count = (count + 1) / 2)
-      for (size_t i = 0; 2 * i < count; ++i) {
-        Vec<Value> left = blocks[2 * i];
-        for (size_t v = 0; 2 * i + 1 < count && v < left.size(); ++v)
-          left[v] = fold(left[v], blocks[2 * i + 1][v]);
-        blocks[i] = std::move(left);
-      }
-    return blocks.front();
+  auto join = [&](ArrayRef<Vec<Value>> blocks) {
+    Vec<Value> joined;
+    for (size_t v = 0; v < blocks.front().size(); ++v)
+      joined.push_back(joinPairwise(
+          Vec<Value>(llvm::map_range(blocks, [&](const Vec<Value> &block) { return block[v]; })), fold));
+    return joined;
   };
 
   auto columns = [&](Indices at, ArrayRef<int64_t> widths, const Line &line) {
