@@ -1,4 +1,6 @@
 """Loops, branches, while, rebinding, helpers: with trip counts of zero and data-dependent paths."""
+import zlib
+
 import numpy as np
 
 from cases import program, want
@@ -120,6 +122,31 @@ def k(X: ts.Tensor["n", ts.i32], Z: ts.Tensor["n", ts.i32]):
     x[::7] = 0
     values = np.where(x < -10, -1, np.where((x < 10) & (x != 0), 2 * x, np.where(x != 0, 1, 100)))
     yield p.run({"n": 300}, {"X": ("i32", x)}, {"Z": want("i32", values)})
+
+    # A choice between literals is as weak as they are: the values of a check sum in u32 and u8.
+    p = program("if/literals", """
+def crc_byte(crc, byte):
+    crc = crc ^ byte
+    for _ in range(8):
+        crc = (crc >> 1) ^ (0xEDB88320 if (crc & 1) != 0 else 0)
+    return crc
+
+@ts.kernel
+def k(X: ts.Tensor["n", "L", ts.u8], Z: ts.Tensor["n", ts.u32], B: ts.Tensor["n", ts.u8]):
+    i = ts.tile.linear_id()
+    if i < n:
+        crc = ts.u32(0xFFFFFFFF)
+        for j in range(L):
+            crc = crc_byte(crc, ts.cast(X[i, j], ts.u32))
+        Z[i] = ~crc
+        part = 255 if L > 5 else 128
+        B[i] = X[i, 0] + part
+""")
+    for n, length in ((5, 13), (3, 1)):
+        x = random("u8", (n, length), 3)
+        crcs = [zlib.crc32(row.astype("u1").tobytes()) for row in x]
+        p.run({"n": n, "L": length}, {"X": ("u8", x)}, {"Z": want("u32", crcs), "B": want("u8", x[:, 0] + (255 if length > 5 else 128))})
+    yield p
 
     p = program("if/uniform", """@ts.kernel
 def k(X: ts.Tensor["n", ts.f32], Z: ts.Tensor["n", ts.f32], mode: ts.i32, flip: bool = False):

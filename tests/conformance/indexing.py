@@ -156,6 +156,11 @@ def borders():
         for repeats, axis in ((2, 0), (3, 1), (3, -1), (1, 1), (0, 1), (2, None)):
             yield case(f"repeat/{repeats}-{axis}/{dtype}", params, f"ts.repeat(x, {repeats}, axis={axis})", lambda x, r=repeats, a=axis: np.repeat(x, r, a), SIZES + EMPTY[:2])
     yield case("repeat/dim", {"x": (("M", "B"), "f32")}, "ts.repeat(x, B, axis=1)", lambda x: np.repeat(x, x.shape[1], 1), SIZES)
+    # More repeated axes than there is room for at once.
+    deep = [{"B": 2, "M": 3, "N": 2}, {"B": 1, "M": 1, "N": 1}]
+    for repeats in ((2, 3, 2, 1, 3), (2, 2, 2, 2, 2), (1, 2, 3, 2, 2, 2)):
+        yield case(f"tile/rank5/{repeats}", {"x": (("B", "M", 1, "N", 2), "f32")}, f"ts.op.tile(x, {repeats})", lambda x, r=repeats: np.tile(x, r), deep)
+    yield case("tile/rank8", {"x": (("B", 1, 1, "M", 1, 1, "N", 1), "i32")}, "ts.op.tile(x, (1, 2, 3, 1, 2, 1, 1, 2))", lambda x: np.tile(x, (1, 2, 3, 1, 2, 1, 1, 2)), deep)
     yield case("tile/dim", {"x": (("M", "B"), "f32")}, "ts.op.tile(x, (B, 2))", lambda x: np.tile(x, (x.shape[1], 2)), SIZES)
 
 

@@ -92,7 +92,7 @@ def nan_and_infinity():
 
 
 def arg_reductions():
-    for dtype in [*FLOATS, *INTS]:
+    for dtype in [*FLOATS, *INTS, "bool"]:
         for op, function in (("argmax", np.argmax), ("argmin", np.argmin)):
             p = program(f"reduce/{op}/axis1/{dtype}", source(dtype, "i32", f"ts.tile.{op}(x, axis=1)", "M"))
             for seed, (m, n) in enumerate([(1, 1), (7, 31), (8, 32), (17, 29)]):

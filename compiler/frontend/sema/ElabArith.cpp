@@ -129,12 +129,18 @@ ExprPtr Elaborator::take(Value v, Range loc) {
   return e;
 }
 
+Value Elaborator::refuseLiteral(int64_t literal, DType t, Range loc) {
+  return fail(Code::E_LITERAL_RANGE, loc, std::to_string(literal) + " does not fit in " + name(t),
+              "cast the other operand to a wider dtype");
+}
+
 Value Elaborator::convert(Value v, DType to, Range loc) {
   if (v.isError()) return v;
   if (v.isScalar() && v.isConst && v.dtype != to && !isFloat(v.dtype) && !isFloat(to) &&
       !fits(v.intValue, to))
-    return fail(Code::E_LITERAL_RANGE, loc, std::to_string(v.intValue) + " does not fit in " + name(to),
-                "cast the other operand to a wider dtype");
+    return refuseLiteral(v.intValue, to, loc);
+  if (v.weak && v.choice && isInt(to) && !v.isChoiceOf(to))
+    return refuseLiteral(fits(v.choice->first, to) ? v.choice->second : v.choice->first, to, loc);
   return cast(std::move(v), to, loc);
 }
 
@@ -219,7 +225,7 @@ bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
     Value &weak = a.weak && !(b.weak && isFloat(a.dtype)) ? a : b;
     Value &other = &weak == &a ? b : a;
     bool bothWeak = a.weak && b.weak;
-    if (weak.isWide() && !bothWeak && isInt(other.dtype)) {
+    if (weak.isWide() && !weak.isChoiceOf(other.dtype) && !bothWeak && isInt(other.dtype)) {
       weak.weak = false;
       return to(other, weak.dtype);
     }
@@ -475,6 +481,18 @@ bool Elaborator::isWideChoice(const Value &a, const Value &b) {
   return isLarge(a) || isLarge(b);
 }
 
+/// The least and the largest literal among those of two sides of a choice; nothing if a side is another
+/// value.
+std::optional<std::pair<int64_t, int64_t>> Elaborator::literalsOf(const Value &a, const Value &b) {
+  using Literals = std::optional<std::pair<int64_t, int64_t>>;
+  auto of = [](const Value &v) -> Literals {
+    return v.isLiteral() && isInt(v.dtype) ? Literals({v.intValue, v.intValue}) : v.choice;
+  };
+  const Literals x = of(a), y = of(b);
+  if (!x || !y) return std::nullopt;
+  return {{std::min(x->first, y->first), std::max(x->second, y->second)}};
+}
+
 Value Elaborator::fillMasked(Value tile, Value fill, Range loc) {
   Type type = tile.type();
   std::vector<ExprPtr> args;
@@ -491,6 +509,7 @@ Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide
   if (!takesOneSide && (!broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))) return Value::error();
   bool weak = a.weak && b.weak;
   bool wide = isWideChoice(a, b);
+  auto choice = literalsOf(a, b);
   Type type = a.type();
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(c), loc));
@@ -498,6 +517,7 @@ Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide
   args.push_back(take(std::move(b), loc));
   Value out = Value::of(make(Op::Select, type, loc, std::move(args)), weak);
   out.wide = wide;
+  if (out.isIntScalar() && weak) out.choice = choice;
   return out;
 }
 

@@ -278,7 +278,6 @@ static bool readLeading(Elaborator &ctx, const ast::Expr &e, bool isFirst, Dim &
 }
 
 bool Elaborator::readTensorType(const ast::Expr &e, TensorType &out) {
-  constexpr size_t kMaxRank = 8;
   auto isStrides = [&](const ast::Expr &item) {
     const std::string path = item.kind == ast::Expr::Call ? annotationPath(module_, *item.items[0]) : "";
     return path == "tessera.strides" || (path == "strides" && !module_.globals.contains(path));

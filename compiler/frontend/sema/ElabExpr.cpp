@@ -319,6 +319,12 @@ std::optional<int64_t> Elaborator::staticInt(const Value &v, Range loc, const ch
   std::string found = v.isScalar() && !v.isConst ? "a value known at run time only" : describe(v);
   std::string hint = "use a literal, a tunable or a module constant";
   if (of == "the index of a tuple") hint = "pass what a value indexes as a tensor";
+  // A loop variable is the most frequent of the values that are known at run time only.
+  const bool isLoopVariable =
+      v.isWide() && v.expr && v.expr->op == Op::Var && immutable_.contains(v.expr->symbol);
+  if (isLoopVariable && of != "a position in a tile")
+    hint = "unroll the loop, in which '" + kernel_.symbols[static_cast<size_t>(v.expr->symbol)].name +
+           "' is a constant then: ts.static_range(...)";
   if (of == "a position in a tile")
     hint = v.dtype == DType::Bool
                ? "select elements with ts.tile.where(mask, x, 0.0), or mask them with ts.tile.mask(x, mask)"

@@ -111,12 +111,6 @@ bool overflows(Op op, int64_t x, int64_t y) {
 
 } // namespace
 
-bool Elaborator::fits(int64_t v, DType t) {
-  if (t == DType::U64) return v >= 0;
-  auto bits = static_cast<uint64_t>(v);
-  return castBits(castBits(bits, DType::I64, t), t, DType::I64) == bits;
-}
-
 Value Elaborator::castConstant(const Value &v, DType to) {
   return fromBits(castBits(bitsOf(v), computedDType(v), to), to);
 }

@@ -39,7 +39,6 @@ static bool movesPacked(GraphOp op) {
 
 Value Elaborator::graphValue(GraphOp op, DType dtype, Dims dims, Range loc, std::vector<int> args) {
   grow(loc);
-  constexpr size_t kMaxRank = 8;
   if (dims.size() > kMaxRank)
     return fail(Code::E_SHAPE, loc, "a tensor has at most " + std::to_string(kMaxRank) + " dims");
   GraphState &g = *graph_;
@@ -184,8 +183,7 @@ static bool expandLeading(Elaborator &e) {
     return refuse(Code::E_PARAMETER, "a function with '...' in its types annotates what it returns",
                   "write -> ts.Tensor[..., \"N\", ts.f32]");
   std::vector<Dim> leading;
-  constexpr int64_t kMaxRank = 8;
-  for (int64_t i = 0; i < std::min(count->second, kMaxRank + 1); ++i) {
+  for (int64_t i = 0; i < std::min(count->second, static_cast<int64_t>(Elaborator::kMaxRank) + 1); ++i) {
     leading.push_back({1, "axis" + std::to_string(i)});
     const bool isParam = std::ranges::any_of(e.kernel_.params,
                                              [&](const Param &p) { return p.name == leading.back().symbol; });
@@ -198,8 +196,8 @@ static bool expandLeading(Elaborator &e) {
     if (!hasLeading(*dims)) continue;
     dims->erase(dims->begin());
     dims->insert(dims->begin(), leading.begin(), leading.end());
-    if (count->second < 0 || dims->size() > static_cast<size_t>(kMaxRank))
-      return refuse(Code::E_PARAMETER, "a tensor has at most " + std::to_string(kMaxRank) +
+    if (count->second < 0 || dims->size() > Elaborator::kMaxRank)
+      return refuse(Code::E_PARAMETER, "a tensor has at most " + std::to_string(Elaborator::kMaxRank) +
                                            " dims, and '...' stands for " + std::to_string(count->second));
   }
   std::vector<std::string> known = std::move(e.kernel_.dims); // in no order yet
@@ -394,7 +392,7 @@ void Elaborator::graphReturn(const ast::Stmt &s, Value v) {
     if (item.isError()) continue;
     if (!item.isGraph()) {
       fail(Code::E_RETURN_TYPE, loc, "a graph function returns tensors, found " + describe(item),
-           item.isScalar() ? "make a tensor of it: ts.full((1,), x, ts.f32)" : "");
+           item.isScalar() ? "make a tensor of it: ts.full((1,), x)" : "");
       continue;
     }
     const Dims &dims = graphDims(item);

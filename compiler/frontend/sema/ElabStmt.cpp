@@ -37,12 +37,14 @@ Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   int64_t literal = v.intValue;
   double realLiteral = v.floatValue;
   bool weak = v.weak, wide = v.wide, isInteger = v.isIntScalar();
+  auto choice = v.choice;
   ExprPtr e = take(std::move(v), loc);
   Stmt &s = emit(Stmt::Assign, loc);
   s.symbol = symbol;
   s.exprs.push_back(std::move(e));
   Value out = Value::of(var(symbol, loc), weak);
   out.wide = wide;
+  out.choice = choice;
   out.text = std::move(literalOf);
   out.intValue = literal;
   out.floatValue = realLiteral;

@@ -55,6 +55,8 @@ public:
 
   // The rest is the state and the vocabulary of the rules and of the elaboration itself; only sema uses it.
 
+  static constexpr size_t kMaxRank = 8; // of a tensor
+
   // --- Names in scope ---
   struct Local {
     Value value;
@@ -138,8 +140,8 @@ public:
 
   // Arithmetic (ElabArith.cpp)
   Value binary(Op, Value, Value, Range);
-  static bool fits(int64_t, DType);
   static bool isWideChoice(const Value &, const Value &);
+  static std::optional<std::pair<int64_t, int64_t>> literalsOf(const Value &, const Value &);
   static Value castConstant(const Value &, DType);
   std::optional<Value> fold(Op, const Value &, const Value *, Range); // ElabFold.cpp
   Value function(Op, Value, Range);
@@ -156,6 +158,7 @@ public:
   std::string mixHint(const Value &, const Value &) const;
   std::string literalHint(const Value &, DType) const;
   bool broadcastPair(Value &, Value &, Range);
+  Value refuseLiteral(int64_t, DType, Range);
   Value convert(Value, DType, Range); // weak values and exact conversions
   Value cast(Value, DType, Range);    // the language's cast
   Value broadcastTo(Value, const std::vector<int64_t> &, Range);

@@ -398,6 +398,12 @@ Value repeated(Elaborator &ctx, Value x, const Dims &outer, const Dims &inner, R
     for (const DimExpr &count : {outer[d], inner[d]})
       if (!ctx.graphRequire(count, Code::E_SHAPE, "a number of repetitions cannot be " + count.text(), loc))
         return Value::error();
+    merged.push_back(*whole);
+    if (from[d].isOne()) { // is broadcast itself
+      split.push_back(DimExpr(1));
+      spread.push_back(*whole);
+      continue;
+    }
     if (!outer[d].isOne()) {
       split.push_back(DimExpr(1));
       spread.push_back(outer[d]);
@@ -408,7 +414,6 @@ Value repeated(Elaborator &ctx, Value x, const Dims &outer, const Dims &inner, R
       split.push_back(DimExpr(1));
       spread.push_back(inner[d]);
     }
-    merged.push_back(*whole);
   }
   if (split != from) x = ctx.graphReshapeTo(std::move(x), std::move(split), loc);
   if (x.isError()) return x;
@@ -431,7 +436,25 @@ Value graphTile(Elaborator &ctx, GraphCall &a) {
     a[0] = ctx.graphReshapeTo(std::move(a[0]), dims, loc);
     if (a[0].isError()) return Value::error();
   }
-  return repeated(ctx, std::move(a[0]), counts, Dims(counts.size(), DimExpr(1)), loc);
+  // Each axis that is repeated takes another one for a while: some after the others, as many as there is room
+  // for.
+  const size_t room = dims.size() < Elaborator::kMaxRank ? Elaborator::kMaxRank - dims.size() : 1;
+  const Dims ones(counts.size(), DimExpr(1));
+  Value x = std::move(a[0]);
+  Dims now = ones;
+  size_t taken = 0;
+  bool isDone = false;
+  for (size_t d = 0; d < counts.size(); ++d) {
+    if (counts[d].isOne()) continue;
+    now[d] = counts[d];
+    if (dims[d].isOne() || ++taken < room) continue;
+    x = repeated(ctx, std::move(x), now, ones, loc);
+    if (x.isError()) return x;
+    now = ones;
+    taken = 0;
+    isDone = true;
+  }
+  return isDone && now == ones ? x : repeated(ctx, std::move(x), now, ones, loc);
 }
 
 Value graphRepeat(Elaborator &ctx, GraphCall &a) {

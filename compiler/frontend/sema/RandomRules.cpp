@@ -58,9 +58,9 @@ Value randint(Elaborator &ctx, const KernelCall &a) {
   Value low = ctx.operand(*a[2]), high = ctx.operand(*a[3]);
   if (!at || low.isError() || high.isError()) return Value::error();
   for (const Value *bound : {&low, &high}) {
-    const bool fits = bound->isConstInt() ? Elaborator::fits(bound->intValue, DType::I32)
-                                          : info(bound->dtype).bits <= 32 || bound->weak;
-    if (!bound->isIntScalar() || isUnsigned(bound->dtype) || !fits)
+    const bool isNarrow = bound->isConstInt() ? fits(bound->intValue, DType::I32)
+                                              : info(bound->dtype).bits <= 32 || bound->weak;
+    if (!bound->isIntScalar() || isUnsigned(bound->dtype) || !isNarrow)
       return ctx.fail(Code::E_TYPE, loc,
                       "the bounds of 'randint' are integers of 32 bits, found " + describe(*bound),
                       "cast them to ts.i32");

@@ -57,6 +57,7 @@ Value reduce(Elaborator &ctx, const KernelCall &a) {
     return ctx.fail(Code::E_CONSTANT, a[keepdims]->loc, "keepdims is True or False");
   const bool keepsDims = keep.intValue != 0;
   bool isArg = op == Op::ArgMax || op == Op::ArgMin;
+  if (v.dtype == DType::Bool && isArg) v = ctx.cast(std::move(v), DType::I8, loc);
   if (v.dtype == DType::Bool && op != Op::Sum && op != Op::Prod)
     return ctx.fail(Code::E_TYPE, loc, std::string("'") + b.name + "' takes numbers, not bool",
                     "cast to ts.i32 first");

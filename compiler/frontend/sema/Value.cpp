@@ -1,4 +1,5 @@
 #include "compiler/frontend/sema/Value.h"
+#include "numerics/Casts.h"
 
 namespace tessera::frontend {
 
@@ -14,6 +15,7 @@ Value &Value::operator=(const Value &o) {
   floatValue = o.floatValue;
   expr = o.expr ? clone(*o.expr) : nullptr;
   shape = o.shape;
+  choice = o.choice;
   linear = o.linear;
   items = o.items;
   text = o.text;
@@ -101,10 +103,20 @@ Value Value::extent(ExprPtr e, Linear form) {
   return v;
 }
 
+bool fits(int64_t v, DType t) {
+  if (t == DType::U64) return v >= 0;
+  auto bits = static_cast<uint64_t>(v);
+  return castBits(castBits(bits, DType::I64, t), t, DType::I64) == bits;
+}
+
+bool Value::isChoiceOf(DType t) const {
+  return choice && isInt(t) && fits(choice->first, t) && fits(choice->second, t);
+}
+
 bool Value::converts(DType t) const {
   if (dtype == t) return true;
   if (!weak || t == DType::Bool) return false;
-  return isFloat(t) || (isInt(dtype) && (isConst || !wide));
+  return isFloat(t) || (isInt(dtype) && (isConst || !wide || isChoiceOf(t)));
 }
 
 Type Value::type() const {

@@ -7,6 +7,7 @@
 #include "core/service/CompilerService.h"
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::frontend {
@@ -45,6 +46,8 @@ struct Value {
   double floatValue = 0;
   ExprPtr expr;
   std::vector<int64_t> shape;
+  // Scalar: the least and the largest integer literal of which a weak run-time value is one
+  std::optional<std::pair<int64_t, int64_t>> choice;
   std::optional<Linear> linear; // integer scalars
   std::vector<Value> items;     // Tuple; Function: the tensor it is a method of
   // Str, Module, Function, Graph; Scalar: the variable that was first bound to a bare literal
@@ -84,12 +87,16 @@ struct Value {
   bool isBool() const { return (kind == Scalar || kind == Tile) && dtype == DType::Bool; }
   bool isWide() const { return weak && wide && isInt(dtype); }
   bool isLiteral() const { return isScalar() && isConst && weak && !wide; }
+  /// Is it a choice between integer literals that `t` holds?
+  bool isChoiceOf(DType t) const;
   bool isRuntime() const { return (kind == Scalar && !isConst) || kind == Tile; }
   /// Does it become a `t` without a cast: because it is one, or because it is weak and cannot wrap unnoticed?
   bool converts(DType t) const;
   Type type() const;
 };
 
+/// Is the integer a value of `t`?
+bool fits(int64_t, DType t);
 /// Returns a weak f32 expression with all its operations in f64; null if it reads a variable, whose dtype is
 /// fixed.
 ExprPtr inDouble(const Expr &);

@@ -82,6 +82,8 @@ TEST(Diagnostics, HintsNameTheLikelySlip) {
               HasSubstr("hint: H appears only in the product B*H"));
   EXPECT_THAT(compile(kernelWith("A[0, 0] = ts.tile.max(A[0, 1], 3.0)")).text(),
               HasSubstr("hint: the larger of two values is ts.tile.maximum(a, b)"));
+  EXPECT_THAT(compile(kernelWith("y = [s, s]\nfor r in range(2):\n    z = y[r]")).text(),
+              HasSubstr("hint: unroll the loop, in which 'r' is a constant then: ts.static_range(...)"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A, 1.0)")).text(),
               HasSubstr("'atomic_add' lacks its argument 'value'"));
   EXPECT_THAT(compile(kernelWith("ts.tile.atomic_add(A, value=1.0)")).text(),
