@@ -9,7 +9,7 @@ import sys
 import types
 
 from tessera import _core
-from tessera._dtypes import DType, TensorSpec
+from tessera._dtypes import Constant, DType, TensorSpec
 from tessera._errors import CompileError, Diagnostic
 from tessera._names import Name
 
@@ -167,6 +167,8 @@ def literal(value: Any, around: tuple[int, ...] = ()) -> str | None:
         return value._text if value._policies else f"tessera.{value.name}"
     if isinstance(value, TensorSpec):
         return value._text
+    if isinstance(value, Constant):
+        return f"tessera.{value.dtype.name}({literal(value.value)})"
     numpy = sys.modules.get("numpy")
     return literal(value.item()) if numpy and isinstance(value, numpy.generic) and value.dtype.kind in "biufU" else None
 

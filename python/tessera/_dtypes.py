@@ -1,6 +1,8 @@
 """dtypes, policies, and the types of tensors, as annotations of kernels write them."""
 from __future__ import annotations
 
+import sys
+
 from tessera._operations import ALIASES, DTYPES
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
@@ -27,6 +29,17 @@ class DType:
             return NotImplemented
         return DType(self.name, f"{self._policies} @{policy._text}")
 
+    def __call__(self, value: Any) -> Constant:
+        """A constant of this dtype, for the functions and kernels that name it: K = ts.u32(7)."""
+        if self._policies or not isinstance(value, (int, float)):
+            numpy = sys.modules.get("numpy")
+            if self._policies or numpy is None or not isinstance(value, numpy.generic) or value.dtype.kind not in "biuf":
+                from tessera._errors import ArgumentError
+                raise ArgumentError(f"{self}(...) makes a constant of a number, found {type(value).__name__}", "E_ARG_TYPE",
+                                    f"cast arrays with ts.cast(x, ts.{self.name})")
+            value = value.item()
+        return Constant(self, value)
+
     def __repr__(self) -> str:
         return f"tessera.{self.name}{self._policies}"
 
@@ -40,6 +53,19 @@ class DType:
 
     def __hash__(self) -> int:
         return hash(str(self))  # equal to the name, so with the hash of the name
+
+
+class Constant:
+    """A number with a dtype, ts.u32(7): beside other dtypes in a kernel it is no literal, which would take theirs."""
+
+    __slots__ = {"dtype": "Its dtype.", "value": "The number that it was made of, which the compiler converts."}
+
+    def __init__(self, dtype: DType, value: Any) -> None:
+        self.dtype = dtype
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"tessera.{self.dtype.name}({self.value!r})"
 
 
 class Policy:

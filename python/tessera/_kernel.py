@@ -10,6 +10,7 @@ import types
 from collections.abc import Mapping
 
 from tessera import _capture, _core, _settings
+from tessera._dtypes import Constant
 from tessera._entry import entry, method
 from tessera._errors import ArgumentError, BackendError, CompileError, Diagnostic, is_own
 
@@ -409,6 +410,7 @@ def _decorate(function: Any, decorator: str, is_function: bool, captures_graph: 
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     last = dict(zip(reversed(parameters[: code.co_argcount]), reversed(function.__defaults__ or ())))
     given = {**last, **(function.__kwdefaults__ or {})}
+    given = {name: value.value if isinstance(value, Constant) else value for name, value in given.items()}
     annotations = getattr(function, "__annotations__", {})
 
     def source() -> tuple[str, dict[str, Any], list[str] | None]:

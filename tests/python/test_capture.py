@@ -212,6 +212,36 @@ class Capture(unittest.TestCase):
         np.testing.assert_array_equal(f(x), 2 + 3 + 6 + 3 + 3 + 0.5)
         self.assertEqual((g(x).dtype, g(x)[0]), (np.float64, 2))
 
+    def test_numbers_with_a_dtype(self):
+        polynomial, parts, whole = ts.u32(0xEDB88320), (ts.f64(0.1), ts.f32(math.inf)), ts.i64(np.int32(3))
+
+        @ts.kernel
+        def k(x: ts.Tensor["n", ts.u32], y: ts.Tensor["n", ts.f64], z: ts.Tensor["n", ts.f32], w: ts.Tensor["n", ts.i64], a: ts.f64 = ts.f64(0.1)):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] ^ polynomial
+                y[i:i+16] = y[i:i+16] * parts[0] + a
+                z[i:i+16] = ts.minimum(z[i:i+16], parts[1])
+                w[i:i+16] = ts.cast(w[i:i+16], ts.i32) * whole
+
+        @ts.jit
+        def mixed(x):
+            return x + parts[0]
+
+        x, y, z, w = np.arange(20, dtype="u4"), np.ones(20), np.ones(20, "f4"), np.arange(20)
+        k(x, y, z, w)
+        np.testing.assert_array_equal(x, np.arange(20, dtype="u4") ^ np.uint32(0xEDB88320))
+        np.testing.assert_array_equal(y, np.full(20, 0.1 + 0.1))
+        np.testing.assert_array_equal(z, np.ones(20, "f4"))
+        np.testing.assert_array_equal(w, 3 * np.arange(20))
+        with self.assertRaisesRegex(ts.CompileError, "E_TYPE_MIX"):  # no literal
+            mixed(np.ones(3, "f4"))
+        np.testing.assert_array_equal(mixed(np.ones(3)), np.full(3, 1.1))
+        for wrong in (lambda: ts.f32(np.ones(3)), lambda: ts.f32("1"), lambda: ts.f32(None), lambda: (ts.f16 @ ts.accum(ts.f32))(1.0)):
+            with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_TYPE"):
+                wrong()
+        module = ts.compile("import tessera as ts\nK = ts.u8(250)\n\n@ts.jit\ndef f(x: ts.Tensor['n', ts.u8]):\n    return x + K\n", filename="constant.py")
+        np.testing.assert_array_equal(module["f"](np.arange(9, dtype="u1")), np.arange(250, 259).astype("u1"))
+
     def test_what_objects_lack(self):
         @ts.jit
         def lacks(x):
