@@ -146,6 +146,21 @@ def k(X: ts.Tensor["M", "N", ts.{dtype}], Z: ts.Tensor["{dim}", ts.{result}]):
                 yield p
 
 
+def few_elements():
+    """More results than a block has threads, each of a few elements: along rows that are a transposed view of columns."""
+    for dtype in ("f64", "f32", "f16"):
+        for count in (1, 3):
+            p = program(f"reduce/few/{count}/{dtype}", f"""@ts.kernel
+def k(X: ts.Tensor[{count}, "N", ts.{dtype}], Z: ts.Tensor["N", ts.{dtype}]):
+    for n in ts.tile.parallel(0, N, 2048):
+        Z[n:n+2048] = ts.tile.sum(X[0:{count}, n:n+2048].T, axis=1)
+""")
+            for seed, n in enumerate((1, 2047, 2048, 2050)):
+                x = data(dtype, count, n, seed)
+                p.run({"N": n}, {"X": (dtype, x)}, {"Z": want(dtype, np.sum(x, axis=0), **tolerance("sum", dtype, x, 0))})
+            yield p
+
+
 def scans():
     for dtype in [*FLOATS, "i64", "i32", "i8", "u16"]:
         for op, function in (("cumsum", np.cumsum), ("cumprod", np.cumprod), ("cummax", np.maximum.accumulate), ("cummin", np.minimum.accumulate)):
@@ -341,6 +356,7 @@ def programs():
     yield from nan_and_infinity()
     yield from arg_reductions()
     yield from long_lines()
+    yield from few_elements()
     yield from scans()
     yield from whole_tiles()
     yield from absence()

@@ -320,8 +320,10 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
       const int64_t bytes =
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
       int64_t ofThread = 0; // results or partial results
-      if (!isInRegisters(reduce.getInput()))
-        ofThread = sharesOf(reduce, threads).length;
+      const bool isFixed = reduce.getOrder() && reduce.getOrder()->isFixed();
+      if (!isInRegisters(
+              reduce.getInput())) // one thread computes a result of a fixed order that is not shared
+        ofThread = isFixed && !isShared(reduce, threads) ? 0 : sharesOf(reduce, threads).length;
       else if (isAcrossWarps(reduce))
         ofThread = layoutOf(reduce.getResult()).getValue().registers();
       words = std::max(words, threads * int64_t(llvm::divideCeil(ofThread * bytes, 8)));
