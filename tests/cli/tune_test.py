@@ -167,6 +167,19 @@ def total(X: ts.Tensor["R", "N", ts.f32], Y: ts.Tensor["R", ts.f32], Z: ts.Tenso
         self.assertIn("[E_OPTION_VALUE]", self.tune("--dim", "M=4", "N=4", "--budget", "0", status=1).errors)
         self.assertIn("[E_NO_FILE]", self.call("tune", "--database", self.database).errors)
 
+    def test_other_backends_are_not_tuned(self):
+        sizes = ("--dim", "M=4", "N=64")
+        refused = self.tune(*sizes, "--backend", "ptx:emulated", status=1).errors
+        self.assertIn("[E_TUNE_BACKEND] --backend names backend ptx:emulated; configurations are measured on the CPU alone", refused)
+        self.environment["TESSERA_BACKEND"] = "ptx:emulated"
+        self.assertIn("[E_TUNE_BACKEND] TESSERA_BACKEND names backend ptx:emulated", self.tune(*sizes, status=1).errors)
+        self.assertFalse(self.database.exists())
+        self.tune(*sizes, "--backend", "cpu")
+        del self.environment["TESSERA_BACKEND"]
+
+    def test_one_choice_is_singular(self):
+        self.assertIn(f"{self.table}: 1 choice\n", self.tune("--dim", "M=4", "N=64").output)
+
     def test_every_size_is_read_before_one_is_measured(self):
         for sizes in ("4,", ",4", "4,x"):
             result = self.tune("--dim", "M=4", f"N={sizes}", status=1)
@@ -208,7 +221,7 @@ def total(X: ts.Tensor["R", "N", ts.f32], Y: ts.Tensor["R", ts.f32], Z: ts.Tenso
         self.assertIn("B: 1", tile)
         self.assertIn(f"[W_TUNED] tuned configurations are not used: {self.table}: it has ", result.errors)
         export = self.call("tune", "--export", "--database", self.database)
-        self.assertEqual((export.status, export.output), (0, f"{self.table}: 1 choices\n"), export.errors)
+        self.assertEqual((export.status, export.output), (0, f"{self.table}: 1 choice\n"), export.errors)
         self.assertIn("B: 2048", self.tile("--dim", "M=64", "--dim", "N=2048")[0])
 
     def test_a_choice_ends_with_its_compiler(self):

@@ -212,6 +212,10 @@ constexpr CodeText toolCodes[] = {
      "of "
      "the\n"
      "space is illegal; the message then has the reason of each."},
+    {"E_TUNE_BACKEND", "another backend than cpu is to be tuned",
+     "Configurations are measured on the CPU, and choices belong to its processor. On an emulated device the "
+     "time is that of\n"
+     "the emulator. Unset TESSERA_BACKEND, or say --backend cpu, to tune for the CPU (docs/tuning.md)."},
     {"E_TUNE_SPACE", "the space of a kernel is too large",
      "Configurations are all combinations of the tunables' values. Declare fewer values."},
     {"E_TUNE_DEFAULT", "a kernel's default configuration is illegal",

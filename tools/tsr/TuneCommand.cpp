@@ -36,6 +36,12 @@ const CommandSpec tuneSpec = {
          "PROFILE",
          "fast, standard, deterministic or a plugin's (default: TESSERA_NUMERICS, or standard)",
          {"fast", "standard", "deterministic"}},
+        {"backend",
+         0,
+         OptionSpec::Value,
+         "BACKEND",
+         "cpu: no other one is measured (default: TESSERA_BACKEND, or cpu)",
+         {"cpu"}},
         {"budget", 0, OptionSpec::Value, "SECONDS", "end after so long (default: 60)"},
         {"seed", 0, OptionSpec::Value, "N", "which configurations of a large space are tried at random"},
         {"database", 0, OptionSpec::Value, "FILE",
@@ -56,6 +62,11 @@ struct TuneOptions {
   tune::TuneRequest request;
   bool json = false;
 };
+
+/// "1 choice", "2 choices"
+std::string counted(size_t count, const char *noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 /// "M=256,512" -> 256 and 512.
 MaybeError readSizes(const std::vector<NamedValue> &given, std::vector<std::vector<NamedValue>> &out) {
@@ -128,7 +139,7 @@ public:
     if (options_.json)
       printJson(Json{{"database", request.database}, {"look_up", request.lookUp}, {"results", results_}});
     else if (!request.lookUp.empty())
-      fmt::print("{}: {} choices\n", request.lookUp, outcome.choices);
+      fmt::print("{}: {}\n", request.lookUp, counted(outcome.choices, "choice"));
     return exitOk;
   }
 
@@ -158,7 +169,8 @@ int mergeFiles(const std::vector<std::string> &files, const TuneOptions &options
   const tune::TuneRequest &request = options.request;
   Expected<size_t> choices = tune::mergeDatabases(files, request.database, request.lookUp);
   if (!choices) return fail(choices.error());
-  fmt::print("{}: {} databases added; {} choices\n", request.database, files.size(), *choices);
+  fmt::print("{}: {} added; {}\n", request.database, counted(files.size(), "database"),
+             counted(*choices, "choice"));
   return exitOk;
 }
 
@@ -176,7 +188,7 @@ int exportOnly(const TuneOptions &options) {
   const tune::TuneRequest &request = options.request;
   Expected<size_t> choices = tune::exportChoices(request.database, request.lookUp);
   if (!choices) return fail(choices.error());
-  fmt::print("{}: {} choices\n", request.lookUp, *choices);
+  fmt::print("{}: {}\n", request.lookUp, counted(*choices, "choice"));
   return exitOk;
 }
 
@@ -192,6 +204,7 @@ MaybeError readOptions(const Arguments &args, TuneOptions &out) {
     return Error{"E_OPTION_VALUE", fmt::format("--seed {}: a number from 0 on", args.value("seed")), ""};
   out.request.budget = double(budget);
   out.request.seed = uint64_t(seed);
+  out.request.backend = args.value("backend");
   out.request.database = args.value("database");
   out.request.lookUp = args.value("export");
   return tune::chooseFiles(out.request.database, out.request.lookUp);
@@ -203,7 +216,7 @@ MaybeError refuseUnused(const Arguments &args) {
   const bool exports = args.has("export") && !merges && !lists && args.positional().empty();
   if (!merges && !lists && !exports) return std::nullopt;
   const char *mode = merges ? "merge" : lists ? "list" : "export";
-  for (const char *option : {"dim", "in", "scalar", "kernel", "numerics", "budget", "seed",
+  for (const char *option : {"dim", "in", "scalar", "kernel", "numerics", "backend", "budget", "seed",
                              lists ? "export" : "json", merges ? "list" : "merge"})
     if (args.has(option))
       return Error{"E_OPTION_VALUE", fmt::format("--{} and --{} exclude each other", mode, option), ""};

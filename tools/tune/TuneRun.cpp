@@ -1,6 +1,7 @@
 #include "tools/tune/TuneRun.h"
 #include "core/bundle/Hash.h"
 #include "core/cache/CachedCompiler.h"
+#include "core/config/Config.h"
 #include "core/launch/HostMachine.h"
 #include "core/service/BuildId.h"
 #include "core/support/HostCpu.h"
@@ -68,6 +69,17 @@ private:
   double budget_;
 };
 
+/// Configurations are measured on the CPU. Refuses a backend whose choices the user would not get; the time
+/// that an emulated device takes says nothing of the device.
+MaybeError refuseOtherBackends(const std::string &given) {
+  const Setting environment = given.empty() ? setting("TESSERA_BACKEND") : Setting{given, "--backend"};
+  if (environment.value.empty() || environment.value == "cpu") return std::nullopt;
+  return Error{"E_TUNE_BACKEND",
+               fmt::format("{} names backend {}; configurations are measured on the CPU alone",
+                           environment.from, environment.value),
+               "--set NAME=VALUE of tsr run and tsr compile chooses a tunable for other devices"};
+}
+
 class Run {
 public:
   Run(const TuneRequest &request, const Signature &signature, TuneListener &listener)
@@ -88,6 +100,7 @@ public:
 private:
   /// Checks the space and opens the database.
   cli::Errors begin() {
+    if (MaybeError error = refuseOtherBackends(request_.backend)) return {*error};
     const NumericsPermissions permits = *request_.options.permits;
     if (permits.frozenTunables)
       return {{"E_TUNE_EMPTY",

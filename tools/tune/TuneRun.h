@@ -13,6 +13,7 @@ struct TuneRequest {
   CompileOptions options; // the file's name, what the caller supplies, the profile with its permissions
   cli::Request arguments; // files and scalars
   std::vector<std::vector<cli::NamedValue>> sizes; // dims with their values; none: what the files say
+  std::string backend;                             // that is asked for; "": TESSERA_BACKEND, or cpu
   std::string database, lookUp;                    // lookUp "": none is written
   double budget = 60;                              // seconds, which the sizes share
   uint64_t seed = 0;                               // which configurations of a large space are tried
@@ -62,7 +63,7 @@ struct TuneOutcome {
 };
 
 /// Tunes `signature`'s kernel. What was measured until an error is kept, and the sizes before it get their
-/// choices.
+/// choices. Fails with E_TUNE_BACKEND if a backend other than cpu is asked for.
 TuneOutcome runTuning(const TuneRequest &, const Signature &signature, TuneListener &);
 
 /// Where the database and its look-up file are if the caller names neither, one, or both. "" is not named.
