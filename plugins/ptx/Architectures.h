@@ -19,7 +19,8 @@ constexpr GpuArchitecture ampere(std::string_view name, std::string_view feature
           .loadsMatrices = true,
           .copiesAsync = true,
           .stages = stages,
-          .products = products};
+          .products = products,
+          .propagatesNaN = true};
 }
 
 constexpr MatrixProduct kHalf = {"mma.m16n8k16", "f16 bf16"}, kInteger = {"mma.m16n8k32.i8", "i8 u8"},
@@ -27,11 +28,11 @@ constexpr MatrixProduct kHalf = {"mma.m16n8k16", "f16 bf16"}, kInteger = {"mma.m
 /// Its sums keep about 14 bits (docs/decisions/0092).
 constexpr MatrixProduct kQuarter = {"mma.m16n8k32", "fp8_e4m3 fp8_e5m2", true};
 
-/// Neither asynchronous copies nor matrix instructions for bf16, tf32 and f64.
+/// Neither asynchronous copies, nor min.NaN and max.NaN, nor matrix instructions for bf16, tf32 and f64.
 constexpr GpuArchitecture turing() {
   GpuArchitecture row =
       ampere("sm_75", "+ptx81", 64, 1, {{{"mma.m16n8k8", "f16"}, {"mma.m8n8k16.i8", "i8 u8"}}});
-  row.copiesAsync = false;
+  row.copiesAsync = row.propagatesNaN = false;
   return row;
 }
 

@@ -57,7 +57,7 @@ def f(q: ts.Tensor["H", "S", 16, ts.f32], k: ts.Tensor["H", "T", 16, ts.f32], v:
 """
 ARITHMETIC = HEAD + """@ts.jit
 def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
-    return x + y, x * y, -x, ts.minimum(x, y), ts.sqrt(x), ts.where(x > y, x, y)
+    return x + y, x * y, -x, ts.minimum(x, y), ts.maximum(x, y), ts.sqrt(x), ts.where(x > y, x, y)
 """
 
 
@@ -226,10 +226,26 @@ class Strict(Cli):
         special = np.array([0x7f800001, 0x7fc00123, 0xffc00000, 0xff800123, 0x7f800000, 0xff800000, 0, 0x80000000, 0x3f800000, 0xbf800000, 1], "u4")
         x, y = (v.ravel().copy().view("f4") for v in np.meshgrid(special, special))
         with np.errstate(all="ignore"):
-            results = [x + y, x * y, -x, np.where(np.isnan(x) | np.isnan(y), np.nan, np.where((x < y) | (x == y) & np.signbit(x), x, y)), np.sqrt(x)]
+            results = [x + y, x * y, -x, np.where(np.isnan(x) | np.isnan(y), np.nan, np.where((x < y) | (x == y) & np.signbit(x), x, y)),
+                       np.where(np.isnan(x) | np.isnan(y), np.nan, np.where((x > y) | (x == y) & ~np.signbit(x), x, y)), np.sqrt(x)]
             results = [np.where(np.isnan(r), np.uint32(0x7fc00000).view("f4"), r).astype("f4") for r in results]
             results.append(np.where(x > y, x, y))  # moves what was there
-        self.check(ARITHMETIC, {"x": x, "y": y}, {f"result{i}": r for i, r in enumerate(results)}, self.levels() + GPUS)
+        self.check(ARITHMETIC, {"x": x, "y": y}, {f"result{i}": r for i, r in enumerate(results)}, self.levels() + GPUS + [("ptx:emulated", "sm_75")])
+
+    def test_an_emulated_device_has_the_nan_of_its_instruction(self):
+        """min.NaN and max.NaN give 7fffffff (PTX ISA), which only strict replaces."""
+        x, y = np.array([0x7fc00000, 0xffc00001, 0x3f800000], "u4").view("f4"), np.array([1, np.nan, 2], "f4")
+        self.source(HEAD + """@ts.jit
+def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
+    return ts.minimum(x, y), ts.maximum(x, y)
+""")
+        for numerics, nan in (("standard", 0x7fffffff), ("strict", 0x7fc00000)):
+            low, high = self.folder / "low.npy", self.folder / "high.npy"
+            result = self.call("run", self.file, "--in", f"x={self.array('x', x)}", f"y={self.array('y', y)}", "--out", f"result0={low}",
+                               f"result1={high}", "--numerics", numerics, "--backend", "ptx:emulated", "--arch", "sm_80")
+            self.assertEqual(result.status, 0, result.errors)
+            for path, last in ((low, 1), (high, 2)):
+                np.testing.assert_array_equal(bits(np.load(path)), [nan, nan, bits(np.float32([last]))[0]], numerics)
 
     def test_prefill_is_decode(self):
         """A row of causal attention has the same bits if only its query and the keys that it sees are given."""

@@ -327,6 +327,24 @@ def near(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                 self.assertEqual(sum(x in added for x in powers), scores)
                 self.assertEqual(len(powers), scores + 2, "two rows of a lane rescale their sums")
 
+    def test_extremes_of_f32_are_one_instruction(self):
+        """From sm_80 on. A NaN that strict stores is quieted by a comparison and a selection; others compare both operands."""
+        source = self.folder / "extremes.py"
+        source.write_text("""import tessera as ts
+
+@ts.kernel
+def extremes(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 256):
+        Y[i:i+256] = ts.tile.minimum(ts.tile.maximum(X[i:i+256], Y[i:i+256]), 1.0)
+""")
+        for target, numerics, maxima, minima, comparisons in (
+                ("ptx:sm_75", "standard", 0, 0, 4), ("ptx:sm_80", "standard", 1, 1, 0), ("ptx:sm_90a", "fast", 1, 1, 0),
+                ("ptx:sm_100a", "strict", 1, 1, 0)):
+            with self.subTest(target=target, numerics=numerics):
+                text = self.run_tool(TSR, "compile", source, "--target", target, "--numerics", numerics, "--emit", "asm")
+                found = [len(re.findall(name, text)) for name in (r"\bmax\.NaN\.f32", r"\bmin\.NaN\.f32", r"\bsetp\.\w+\.f32")]
+                self.assertEqual(found, [maxima, minima, comparisons])
+
     def test_fast_has_an_effect_where_sums_keep_fewer_bits(self):
         """Factors of fp6 and fp4 are multiplied as fp8 where the target has no narrower instruction."""
         source = self.folder / "narrow.py"

@@ -104,6 +104,8 @@ void writePage(std::ostream &out) {
            ofGpu([](const auto &gpu) { return mark(gpu.copiesBoxes, "–"); }));
   writeRow(out, "2D blocks of tensors as factors in registers",
            ofGpu([](const auto &gpu) { return mark(gpu.readsBlocks, "–"); }));
+  writeRow(out, "minimum and maximum of f32 in one instruction",
+           ofGpu([](const auto &gpu) { return mark(gpu.propagatesNaN, "△ comparisons"); }));
   writeRow(out, "lanes of a warp", ofGpu([](const auto &gpu) { return std::to_string(gpu.warpSize); }));
   writeRow(out, "threads of a block", ofGpu([](const auto &gpu) { return std::to_string(gpu.threads); }));
   writeRow(out, "shared memory of a block", ofGpu([](const auto &gpu) { return bytes(gpu.maxShared); }));

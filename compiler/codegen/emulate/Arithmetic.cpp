@@ -66,4 +66,14 @@ Value nearInverse(ImplicitLocOpBuilder &b, Value operand) {
   return flushed(b, LLVM::SelectOp::create(b, isCorrected, wrong, right));
 }
 
+Value extremeOf(ImplicitLocOpBuilder &b, bool isMax, Value x, Value y) {
+  constexpr uint32_t kCanonicalNaN = 0x7fffffff; // PTX ISA, floating-point NaN payloads
+  Type type = x.getType();
+  Value extreme = isMax ? LLVM::MaximumOp::create(b, type, x, y).getResult()
+                        : LLVM::MinimumOp::create(b, type, x, y).getResult();
+  Value isNaN = LLVM::FCmpOp::create(b, like(x, b.getI1Type()), LLVM::FCmpPredicate::uno, x, y);
+  APFloat none(APFloat::IEEEsingle(), APInt(32, kCanonicalNaN));
+  return LLVM::SelectOp::create(b, isNaN, constant(b, type, b.getFloatAttr(b.getF32Type(), none)), extreme);
+}
+
 } // namespace tessera::emulate

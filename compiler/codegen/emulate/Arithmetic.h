@@ -12,4 +12,8 @@ mlir::Value roundToBf16(mlir::ImplicitLocOpBuilder &, mlir::Value f32);
 /// as lets x / s be within the bound of docs/numerics.md. A subnormal operand or result is a zero.
 mlir::Value nearInverse(mlir::ImplicitLocOpBuilder &, mlir::Value x);
 
+/// The minimum or maximum of two f32, or vectors of them, whose NaN is the one that NVIDIA's instructions
+/// give.
+mlir::Value extremeOf(mlir::ImplicitLocOpBuilder &, bool isMax, mlir::Value x, mlir::Value y);
+
 } // namespace tessera::emulate

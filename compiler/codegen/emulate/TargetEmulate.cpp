@@ -172,6 +172,11 @@ private:
     }
     if (auto trunc = dyn_cast<LLVM::FPTruncOp>(op); trunc && getElementTypeOrSelf(trunc.getType()).isBF16())
       return trunc.replaceAllUsesWith(roundToBf16(b_, trunc.getArg())), op->erase(), success();
+    if (isa<LLVM::MinimumOp, LLVM::MaximumOp>(op) &&
+        getElementTypeOrSelf(op->getResult(0).getType()).isF32()) {
+      Value extreme = extremeOf(b_, isa<LLVM::MaximumOp>(op), op->getOperand(0), op->getOperand(1));
+      return op->replaceAllUsesWith(ValueRange{extreme}), op->erase(), success();
+    }
     if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op))
       return atomic(op, rmw.getPtr(), rmw.getVal().getType(), rmw.getOrdering(), true), success();
     if (auto cas = dyn_cast<LLVM::AtomicCmpXchgOp>(op))

@@ -278,6 +278,7 @@ void addLlvmPasses(OpPassManager &pm, const GpuTarget &target) {
   module.addPass(createGpuExpandRemainders());
   module.addPass(createSCFToControlFlowPass());
   module.addPass(createConvertVectorToLLVMPass());
+  module.addPass(createGpuMinMax({target.name()}));
   module.addPass(createTileExpandMinMax());
   module.addPass(arith::createArithExpandOpsPass());
   module.addPass(createGpuToLlvm({target.name()}));

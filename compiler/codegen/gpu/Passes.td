@@ -20,6 +20,12 @@ def GpuExpandRemainders : Pass<"gpu-expand-remainders", "::mlir::gpu::GPUModuleO
                            "::mlir::vector::VectorDialect"];
 }
 
+def GpuMinMax : Pass<"gpu-min-max", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Computes minima and maxima of f32 by the device's instructions, if a NaN wins in them";
+  let options = [Option<"target", "target", "std::string", "", "GPU, as in VENDOR:ARCHITECTURE">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def GpuToLlvm : Pass<"gpu-to-llvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Converts thread programs to a vendor's flavour of the LLVM dialect";
   let options = [Option<"target", "target", "std::string", "", "GPU, as in VENDOR:ARCHITECTURE">];

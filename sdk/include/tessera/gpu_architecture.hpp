@@ -65,6 +65,8 @@ struct GpuArchitecture {
                             "i64 i32 i16 i8 u64 u32 u16 u8 bool"; // that tensors may have
 
   bool readsBlocks = false; // 2D blocks of tensors get to the registers of a sub-group as matrix operands
+  // One instruction gives the minimum or maximum of f32, where a NaN wins and -0 is less than +0.
+  bool propagatesNaN = false;
 
   /// Does a matrix instruction multiply factors of the dtype?
   constexpr bool multiplies(std::string_view dtype) const {
