@@ -345,6 +345,22 @@ def extremes(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
                 found = [len(re.findall(name, text)) for name in (r"\bmax\.NaN\.f32", r"\bmin\.NaN\.f32", r"\bsetp\.\w+\.f32")]
                 self.assertEqual(found, [maxima, minima, comparisons])
 
+    def test_attention_of_doubles_does_not_spill(self):
+        """Heads of 128 columns: 64 queries and 64 keys take more registers than a thread has."""
+        source = self.folder / "attention.py"
+        source.write_text("""import tessera as ts
+
+@ts.jit
+def attention(q: ts.Tensor["B", "S", 128, ts.f64], k: ts.Tensor["B", "T", 128, ts.f64], v: ts.Tensor["B", "T", 128, ts.f64]):
+    return ts.op.flash_attention(q, k, v)
+""")
+        for arch in ("sm_80", "sm_90a"):
+            with self.subTest(arch=arch):
+                image = self.compile(source, "attention", f"ptx:{arch}", "asm")
+                if ptxas := tool("ptxas", "NVIDIA's CUDA toolkit"):
+                    report = self.run_tool(ptxas, "-v", f"-arch={arch}", "-o", self.folder / "cubin", image)
+                    self.assertEqual(set(re.findall(r"(\d+) bytes spill stores", report)), {"0"}, report)
+
     def test_fast_has_an_effect_where_sums_keep_fewer_bits(self):
         """Factors of fp6 and fp4 are multiplied as fp8 where the target has no narrower instruction."""
         source = self.folder / "narrow.py"

@@ -122,6 +122,8 @@ SmallVector<int64_t> GpuTarget::proposeTile(const codegen::TileRequest &request)
     return {codegen::coverExtent(request.rows, kFewRows, 64), 64,
             request.product && info(*request.product).storageBytes == 1 ? 32 : 16};
   case schedule::GroupKind::Attention:
+    // Elements of 64 bits take two registers each: with more of them threads of four warps spill.
+    if (request.product && info(*request.product).bits == 64) return {32, 32};
     // Four warps together multiply at least 64 rows. Sums of wider heads are in shared memory, which leaves
     // no room for the factors; 32 rows are multiplied by single warps.
     if (isCopiedAhead && architecture_.registers && request.columns.value_or(0) > kWidestHead)
