@@ -321,8 +321,8 @@ int64_t exchangeBytes(KernelOp kernel, int64_t threads) {
           llvm::divideCeil(getElementTypeOrSelf(reduce.getInput()).getIntOrFloatBitWidth(), 8);
       int64_t ofThread = 0; // results or partial results
       const bool isFixed = reduce.getOrder() && reduce.getOrder()->isFixed();
-      if (!isInRegisters(
-              reduce.getInput())) // one thread computes a result of a fixed order that is not shared
+      // A result of a fixed order that threads do not share is one thread's.
+      if (!isInRegisters(reduce.getInput()))
         ofThread = isFixed && !isShared(reduce, threads) ? 0 : sharesOf(reduce, threads).length;
       else if (isAcrossWarps(reduce))
         ofThread = layoutOf(reduce.getResult()).getValue().registers();
