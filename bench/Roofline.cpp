@@ -57,6 +57,22 @@ constexpr int kChains = 16;
   return _mm512_reduce_add_epi32(sums[0]);
 }
 
+/// Pairs of i16, which i8 is widened to where there is no instruction for quads.
+[[gnu::noinline, gnu::target("avx2")]] double i16Chains(long steps, double factor) {
+  __m256i sums[kChains / 2], pairs = _mm256_set1_epi32(int(factor * 1000));
+  for (__m256i &s : sums)
+    s = _mm256_setzero_si256();
+  for (long i = 0; i < steps; ++i)
+#pragma clang loop unroll(full)
+    for (int c = 0; c < kChains; ++c) {
+      __asm__("" : "+x"(pairs)); // the products are computed again
+      sums[c / 2] = _mm256_add_epi32(sums[c / 2], _mm256_madd_epi16(pairs, pairs));
+    }
+  for (int c = 1; c < kChains / 2; ++c)
+    sums[0] = _mm256_add_epi32(sums[0], sums[c]);
+  return double(_mm256_extract_epi32(sums[0], 0));
+}
+
 /// Operations per second of `threads` threads that run `chains`.
 double rate(int threads, double (*chains)(long, double), double operationsPerVector) {
   constexpr long steps = 500'000;
@@ -183,7 +199,9 @@ Roofline::Roofline(int threads) : reads_(ladder(threads, true)), updates_(ladder
 
 void Roofline::measureArithmetic(int threads) {
   f32_ = std::max(f32_, measureFmaPeak(threads));
-  if (!__builtin_cpu_supports("avx512f")) return;
+  const bool isWide = __builtin_cpu_supports("avx512f");
+  if (!isWide && __builtin_cpu_supports("avx2")) i8_ = std::max(i8_, rate(threads, i16Chains, 4.0 * 8));
+  if (!isWide) return;
   f64_ = std::max(f64_, rate(threads, f64Chains, 2.0 * 8));
   if (__builtin_cpu_supports("avx512bf16")) bf16_ = std::max(bf16_, rate(threads, bf16Chains, 4.0 * 16));
   if (__builtin_cpu_supports("avx512vnni")) i8_ = std::max(i8_, rate(threads, i8Chains, 8.0 * 16));
@@ -226,7 +244,9 @@ std::string Roofline::text() const {
   std::string out = fmt::format("FMA peak {:.0f} GF/s in f32 ({}), {:.0f} in f64", f32_ * 1e-9,
                                 vectorExtension(), peak(Unit::F64) * 1e-9);
   if (bf16_ > 0) out += fmt::format(", {:.0f} in bf16 by vdpbf16ps", bf16_ * 1e-9);
-  if (i8_ > 0) out += fmt::format(", {:.0f} Gop/s in i8 by vpdpbusd", i8_ * 1e-9);
+  if (i8_ > 0)
+    out += fmt::format(", {:.0f} Gop/s in i8 by {}", i8_ * 1e-9,
+                       __builtin_cpu_supports("avx512vnni") ? "vpdpbusd" : "vpmaddwd");
   out += "; GB/s of y = a x + y, or of y = a x stored past the caches,";
   for (double bytes : {32e3, 512e3, 8e6, 256e6})
     out += fmt::format("{} {:.0f} in {} MB", bytes > 32e3 ? "," : "", bandwidth(bytes, false) * 1e-9,

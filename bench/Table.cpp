@@ -1,5 +1,6 @@
 #include "bench/Table.h"
 #include "bench/Timing.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,7 +11,9 @@ double CaseResult::best(size_t contender) const { return summarize(samples[conte
 size_t CaseResult::bestPeer() const {
   size_t best_ = 0;
   for (size_t i = 1; i < contenders.size(); ++i)
-    if (!best_ || best(i) < best(best_)) best_ = i;
+    if (std::find(wrong.begin(), wrong.end(), contenders[i]) == wrong.end() &&
+        (!best_ || best(i) < best(best_)))
+      best_ = i;
   return best_;
 }
 

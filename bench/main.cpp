@@ -19,7 +19,7 @@
 namespace tessera::bench {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CaseResult, suite, family, name, operations, bytes, limit, contenders,
-                                   samples, ok)
+                                   samples, ok, wrong)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Table, title, notes, columns, rows, ok, cases, streams, peak)
 
 namespace {
@@ -135,15 +135,20 @@ void check(const MaybeError &error, const std::string &path) {
   if (error) throw std::runtime_error(fmt::format("{}: {}", path, error->message));
 }
 
+/// Figures of processors without AVX-512 are beside those of processors with it.
+std::string recordFolder() {
+  return __builtin_cpu_supports("avx512f") ? "docs/measurements/" : "docs/measurements/avx2/";
+}
+
 void record(const std::string &name, const std::string &load, const std::vector<Table> &tables) {
-  std::filesystem::create_directories("docs/measurements");
+  std::filesystem::create_directories(recordFolder());
   std::string page =
       fmt::format("# Measured: {0}\n\nWritten by `./dev bench {0} --record` on {1}, on {2}, at a "
                   "load average of {3} before it began.\n",
                   name, today(), describeProcessor(), load);
   for (const Table &t : tables)
     page += "\n" + t.markdown();
-  const std::string path = "docs/measurements/" + name + ".md";
+  const std::string path = recordFolder() + name + ".md";
   check(writeFile(path, page), path);
 }
 

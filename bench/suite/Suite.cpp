@@ -1,4 +1,5 @@
 #include "bench/suite/Suite.h"
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <cmath>
 #include <cstdio>
@@ -49,6 +50,10 @@ void Trial::addPeer(const std::string &name, size_t resultBytes, const std::func
 
 namespace {
 
+bool contains(const std::vector<std::string> &names, const std::string &name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// Keeps what Google Benchmark measured; nothing is printed while cases run.
 class Collector final : public benchmark::BenchmarkReporter {
 public:
@@ -66,16 +71,18 @@ private:
   CaseResult &result_;
 };
 
-bool verify(const Trial &trial) {
-  bool ok = true;
+/// Adds the contenders whose results are wrong. A library's result may be: it is no peer of that case then.
+void verify(const Trial &trial, CaseResult &out) {
   for (const Contender &c : trial.contenders) {
     c.poison();
     c.run();
-    if (trial.check(c.output).ok()) continue;
-    ok = false;
-    fmt::print(stderr, "  wrong: {}\n", c.name);
+    if (trial.check(c.output).ok() || contains(out.wrong, c.name)) continue;
+    out.wrong.push_back(c.name);
+    const bool isPeer = std::any_of(trial.lab.peers.begin(), trial.lab.peers.end(),
+                                    [&](const Peer &p) { return c.name.starts_with(p.name); });
+    out.ok = out.ok && isPeer;
+    fmt::print(stderr, "  wrong: {} of {}\n", c.name, out.name);
   }
-  return ok;
 }
 
 CaseResult runCase(const Suite &suite, const Case &c, Lab &lab) {
@@ -87,7 +94,7 @@ CaseResult runCase(const Suite &suite, const Case &c, Lab &lab) {
   for (const Contender &x : trial.contenders)
     out.contenders.push_back(x.name);
   out.samples.resize(out.contenders.size());
-  out.ok = verify(trial);
+  verify(trial, out);
 
   const bool pause = lab.settings.cores > 1;
   benchmark::ClearRegisteredBenchmarks();
@@ -106,7 +113,7 @@ CaseResult runCase(const Suite &suite, const Case &c, Lab &lab) {
       ->Repetitions(suite.rounds);
   Collector collector(out);
   benchmark::RunSpecifiedBenchmarks(&collector, ".");
-  out.ok = verify(trial) && out.ok;
+  verify(trial, out);
   return out;
 }
 
@@ -148,6 +155,17 @@ void describePeers(Table &table, const Lab &lab) {
         table.ok = table.ok && !low;
       }
     }
+}
+
+/// The libraries whose results were wrong, which no result is compared with.
+void describeWrong(Table &table) {
+  std::map<std::string, std::vector<std::string>> wrong;
+  for (const CaseResult &r : table.cases)
+    for (const std::string &name : r.wrong)
+      wrong[name].push_back(r.name);
+  for (const auto &[name, cases] : wrong)
+    table.notes.push_back(
+        fmt::format("Wrong results of {}, which is not compared there: {}.", name, fmt::join(cases, ", ")));
 }
 
 /// "; goal 1.00 (0.93) missed; below it: f32 64x64x64 (0.90)", for these cases. Adds the names of those
@@ -257,6 +275,7 @@ Table runSuite(const Suite &suite, Lab &lab) {
   table.streams = lab.roofline.streams();
   table.peak = lab.roofline.peak(Unit::F32);
   describePeers(table, lab);
+  describeWrong(table);
   describeGoals(table, suite);
   return table;
 }

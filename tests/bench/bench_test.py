@@ -96,6 +96,21 @@ class Suites(unittest.TestCase):
         for case in cases:
             self.assertIn(case["name"], page)
 
+    def test_wrong_peers(self):
+        """A library whose result is wrong (oneDNN's i8 without VNNI, whose sums of two products saturate) is named, not compared."""
+        done = run("narrow", "--only", "i8 64x64x64", "--threads", "1", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        table, = json.loads(done.stdout)["narrow"]
+        (case,), (row,) = table["cases"], table["rows"]
+        self.assertTrue(case["ok"])
+        self.assertNotEqual(row[1], "WRONG")
+        self.assertGreater(case["limit"], 0)
+        self.assertLessEqual(set(case["wrong"]), {"oneDNN"})
+        self.assertEqual(row[3], "-" if case["wrong"] else "oneDNN")
+        named = [n for n in table["notes"] if n.startswith("Wrong results of oneDNN")]
+        self.assertEqual(len(named), len(case["wrong"]), table["notes"])
+        self.assertEqual("wrong: oneDNN of i8 64x64x64" in done.stderr, bool(case["wrong"]))
+
     def test_choice(self):
         done = run("choice", "--only", "(sum u8|cumsum f32) of", "--threads", "1", "--seed", "3", "--full", "--json")
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
