@@ -30,9 +30,9 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
   using FewColumns = Columns<T, TESSERA_B>;
   using Block = Small<T, TESSERA_A>;
   using FewRows = Skinny<T, TESSERA_A>;
-#ifdef __AVX512F__
   using Least = TwoByTwo<T, TESSERA_A, TESSERA_B>;
   using Shared = SharedVectors<T, TESSERA_A>;
+#ifdef __AVX512F__
   using Tiny = Flat<T, TESSERA_A, TESSERA_B>;
 #endif
   bool isSkinny = false;
@@ -48,7 +48,6 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
       candidate<Way::Columns, TESSERA_A == t>([&] { return FewColumns::canCompute(*p); },
                                               [&] { return FewColumns::takes(*p); },
                                               [&] { runWith(FewColumns(x)); }),
-#ifdef __AVX512F__
       candidate<Way::TwoByTwo, kHasTwoByTwo>([&] { return Least::takes(*p); },
                                              [&] { return Least::takes(*p); },
                                              [&] {
@@ -57,6 +56,7 @@ extern "C" void body(const Problem *p, int64_t begin, int64_t end, uint8_t *scra
       candidate<Way::Shared, TESSERA_B == n>([&] { return Shared::takes(*p); },
                                              [&] { return Shared::takes(*p); },
                                              [&] { Shared(x).run(begin, end); }),
+#ifdef __AVX512F__
       candidate<Way::Flat>([&] { return Tiny::canCompute(*p); }, [&] { return Tiny::takes(*p, end - begin); },
                            [&] { Tiny(x).run(begin, end); }),
 #endif

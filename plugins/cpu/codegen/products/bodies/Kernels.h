@@ -19,10 +19,11 @@
   X(TABLE, FAMILY, 4, VECTORS) X(TABLE, FAMILY, 5, VECTORS) X(TABLE, FAMILY, 6, VECTORS)
 #define TESSERA_ROWS_TO_8(X, TABLE, FAMILY, VECTORS)                                                         \
   TESSERA_ROWS_TO_6(X, TABLE, FAMILY, VECTORS) X(TABLE, FAMILY, 7, VECTORS) X(TABLE, FAMILY, 8, VECTORS)
-#define TESSERA_ROWS_TO_16(X, TABLE, FAMILY, VECTORS)                                                        \
+#define TESSERA_ROWS_TO_10(X, TABLE, FAMILY, VECTORS)                                                        \
   TESSERA_ROWS_TO_8(X, TABLE, FAMILY, VECTORS)                                                               \
-  X(TABLE, FAMILY, 9, VECTORS)                                                                               \
-  X(TABLE, FAMILY, 10, VECTORS)                                                                              \
+  X(TABLE, FAMILY, 9, VECTORS) X(TABLE, FAMILY, 10, VECTORS)
+#define TESSERA_ROWS_TO_16(X, TABLE, FAMILY, VECTORS)                                                        \
+  TESSERA_ROWS_TO_10(X, TABLE, FAMILY, VECTORS)                                                              \
   X(TABLE, FAMILY, 11, VECTORS)                                                                              \
   X(TABLE, FAMILY, 12, VECTORS)                                                                              \
   X(TABLE, FAMILY, 13, VECTORS)                                                                              \
@@ -40,9 +41,9 @@
                                      {TESSERA_ROWS_TO_6(TESSERA_NAME, TABLE, FAMILY, 4)}};
 #else
 #define TESSERA_KERNELS(TABLE, FAMILY)                                                                       \
-  TESSERA_ROWS_TO_6(TESSERA_KERNEL, TABLE, FAMILY, 1)                                                        \
+  TESSERA_ROWS_TO_10(TESSERA_KERNEL, TABLE, FAMILY, 1)                                                       \
   TESSERA_ROWS_TO_6(TESSERA_KERNEL, TABLE, FAMILY, 2)                                                        \
-  constexpr MicroKernels<T> TABLE = {{TESSERA_ROWS_TO_6(TESSERA_NAME, TABLE, FAMILY, 1)},                    \
+  constexpr MicroKernels<T> TABLE = {{TESSERA_ROWS_TO_10(TESSERA_NAME, TABLE, FAMILY, 1)},                   \
                                      {TESSERA_ROWS_TO_6(TESSERA_NAME, TABLE, FAMILY, 2)}};
 #endif
 

@@ -70,6 +70,35 @@ template <class Kind, int64_t Step> struct WordPacking {
         store(start + v * kLanes<T>, -128 * sums[v]);
   }
 
+  /// Packs `depth` rows of `columns` elements in panels of `Width` columns, which follow each other. A line
+  /// of a row is in several panels, and is read once. `fetched` is that of packRows.
+  template <int64_t Width, class Packer>
+  static void packPanels(Packer &packer, const In *from, int64_t stride, int64_t depth, int64_t columns,
+                         T *to, int64_t fetched) {
+    using Line = typename Kind::Line;
+    constexpr int64_t woven = Packer::kVectors * kLanes<T>, line = 64 / int64_t(sizeof(In));
+    static_assert(Width % woven == 0);
+    const int64_t words = wordsOf(depth), end = words * Kind::kGroup;
+    for (int64_t k = 0; k < end; k += Kind::kGroup, from += Kind::kGroup * stride, to += Width) {
+      const int64_t count = least(Kind::kGroup, depth - k); // may be negative
+      if (k + Kind::kGroup + kFetchedAhead <= fetched)
+        for (int i = 0; i < Kind::kGroup; ++i)
+          for (int64_t j = 0; j < columns; j += line)
+            __builtin_prefetch(from + (i + kFetchedAhead) * stride + j, /*write=*/0,
+                               /*second-level cache*/ 2);
+      for (int64_t j = 0; j < columns; j += woven) {
+        Line rows[Kind::kGroup] = {};
+        for (int i = 0; i < Kind::kGroup; ++i)
+          if (i < count) rows[i] = loadFirst<Line>(from + i * stride + j, columns - j);
+        Vector<T> out[Packer::kVectors];
+        packer.weave(rows, out);
+        T *panel = to + j / Width * words * Width + j % Width;
+        for (int v = 0; v < Packer::kVectors; ++v)
+          if (j + v * kLanes<T> < columns) store(panel + v * kLanes<T>, out[v]);
+      }
+    }
+  }
+
   /// Packs `columns` rows of `depth` elements, each a column of words. With `HasStart`, stores what the sums
   /// of each column begin with.
   template <bool HasStart = false, class Packer>

@@ -26,6 +26,55 @@ inline void copyRows(const T *from, int64_t stride, int64_t rows, int64_t column
   }
 }
 
+/// Fetches the row `Ahead` rows after `from`, of those that are left: rows that are pages apart are no stream
+/// that the processor would notice.
+template <int64_t Ahead, class T>
+inline void fetchAhead(const T *from, int64_t stride, int64_t left, int64_t columns) {
+  if (left <= Ahead) return;
+  for (int64_t j = 0; j < columns; j += 64 / int64_t(sizeof(T)))
+    __builtin_prefetch(from + Ahead * stride + j);
+}
+
+/// Copies [rows, columns] with a row stride to panels of `Width` columns, which follow each other.
+template <int64_t Width, int64_t Ahead, class T>
+inline void copyPanels(const T *from, int64_t stride, int64_t rows, int64_t columns, T *to) {
+  constexpr int64_t lanes = kLanes<T>;
+  for (int64_t k = 0; k < rows; ++k, from += stride, to += Width) {
+    fetchAhead<Ahead>(from, stride, rows - k, columns);
+    T *panel = to;
+    int64_t j = 0;
+    for (; j + Width <= columns; j += Width, panel += rows * Width)
+#pragma clang loop unroll(full)
+      for (int64_t v = 0; v < Width; v += lanes)
+        store(panel + v, load(from + j + v));
+    for (; j < columns; j += lanes, panel += lanes) // the panel has whole vectors
+      store(panel, loadFirst<Vector<T>>(from + j, columns - j));
+  }
+}
+
+/// The elements of a block of `Rows` rows by `steps`, and of what vectors store past its end.
+template <class T, int64_t Rows> constexpr int64_t blockElements(int64_t steps) {
+  return Rows * steps + kLanes<T>;
+}
+/// Copies [steps, rows] with a stride to blocks of at most `Rows` rows, which follow each other. Blocks have
+/// about the same number of rows, the first ones the most.
+template <int64_t Rows, int64_t Ahead, class T>
+inline void copyBlocks(const T *from, int64_t stride, int64_t steps, int64_t rows, T *to) {
+  constexpr int64_t lanes = kLanes<T>, vectors = ceilDiv(Rows, lanes);
+  const int64_t blocks = ceilDiv(rows, Rows), low = rows / blocks, high = rows % blocks;
+  for (int64_t k = 0; k < steps; ++k, from += stride, to += Rows) {
+    fetchAhead<Ahead>(from, stride, steps - k, rows);
+    T *block = to;
+    // What a vector has past its block is overwritten by the next step, or follows the block.
+    for (int64_t i = 0, r = 0; i < blocks; ++i, block += blockElements<T, Rows>(steps)) {
+#pragma clang loop unroll(full)
+      for (int64_t v = 0; v < vectors; ++v)
+        store(block + v * lanes, loadFirst<Vector<T>>(from + r + v * lanes, most(0, rows - r - v * lanes)));
+      r += low + (i < high);
+    }
+  }
+}
+
 /// Exchanges the upper halves of every 2 * Step lanes of `a` with the lower ones of `b`.
 template <class T, int Step, int... I>
 inline void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, I...>) {

@@ -11,26 +11,43 @@ template <class T, bool TransposedA, bool TransposedB> class Panels {
   static constexpr int kWidth = kMaxVectors * kLanes<T>; // columns of a register block
   static constexpr int64_t kPanelColumns = 64, kGroupRows = 48;
   static constexpr int64_t kPanelElements = (int64_t{256} << 10) / int64_t(sizeof(T));
+  /// With 16 registers, a block reads few columns of B and few rows of A. Operands are packed in the order in
+  /// which blocks read them: otherwise their lines share few sets of the first-level cache.
+  static constexpr bool kPacksBlocks = kMaxVectors == 2;
+  static constexpr int64_t kBlockRows = 6;
   /// Rows of a transposed A are copied once for as many columns.
   static constexpr int64_t kMostColumns = 4 * kPanelColumns;
   static_assert(kPanelElements * int64_t(sizeof(T)) <= kPanelBytes &&
                 kGroupRows * (kPanelElements / kPanelColumns) * int64_t(sizeof(T)) <= kRowsOfABytes);
+  /// Steps of k of a panel, which packed rows of A hold.
+  static constexpr int64_t kMostDepth =
+      TransposedA && kPacksBlocks ? kPanelElements / kPanelColumns - 4 * kLanes<T> : kPanelElements;
+  static_assert(!kPacksBlocks ||
+                kGroupRows / kBlockRows *
+                        blockElements<T, kBlockRows>(kPanelElements / kPanelColumns - 4 * kLanes<T>) *
+                        int64_t(sizeof(T)) <=
+                    kRowsOfABytes);
+  static_assert(kGroupRows % kBlockRows == 0 && kBlockRows == rowsOf(kMaxVectors));
   /// With fewer rows, packing B takes longer than it saves.
-  static constexpr int64_t kRowsWorthPacking = 64;
+  static constexpr int64_t kRowsWorthPacking = kPacksBlocks ? 17 : 64;
   /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
   static constexpr int64_t kFetchedDepth = 128;
   static constexpr int64_t kPageBytes = 4096;
-  /// B is read in place if this many bytes hold all of it.
+  /// B is read in place if this many bytes hold all of it. The rows of more than the second of these, if it
+  /// is read in place, are fetched.
+  static constexpr int64_t kInPlaceBytes = int64_t{kPacksBlocks ? 32 : 512} << 10;
   static constexpr int64_t kNearBytes = int64_t{512} << 10;
+  /// Rows of an operand that are fetched ahead while it is packed.
+  static constexpr int64_t kFetchedAhead = 16;
 
 public:
   Panels(Context<T> &x, const MicroKernels<T> &kernels) : x_(x), p_(x.p), kernels_(kernels) {}
 
   void run(const Run &run) {
     const int64_t rows = least(p_.rows, run.rowBlocks * p_.blockRows);
-    const bool isNear = p_.columns * p_.depth * int64_t(sizeof(T)) <= kNearBytes;
-    packs_ = TransposedB || (rows >= kRowsWorthPacking && !isNear);
-    fetches_ = !packs_ && !isNear;
+    const int64_t bytesOfB = p_.columns * p_.depth * int64_t(sizeof(T));
+    packs_ = TransposedB || (rows >= kRowsWorthPacking && bytesOfB > kInPlaceBytes);
+    fetches_ = !packs_ && bytesOfB > kNearBytes;
     width_ = kPanelColumns;
     if (TransposedA && !fetches_) {
       // Blocks of k that are less deep leave room for more columns. Their sums would wait for an epilogue.
@@ -38,7 +55,8 @@ public:
       width_ = most(1, least(columns, kMostColumns) / kPanelColumns) * kPanelColumns;
     }
     // Blocks of k of about the same depth.
-    const int64_t parts = most(1, ceilDiv(p_.depth, fetches_ ? kFetchedDepth : kPanelElements / width_));
+    const int64_t mostDepth = least(kPanelElements / width_, kMostDepth);
+    const int64_t parts = most(1, ceilDiv(p_.depth, fetches_ ? kFetchedDepth : mostDepth));
     depth_ = (ceilDiv(p_.depth, parts) + 3) / 4 * 4;
     packedColumn_ = -1;
     x_.forStrips(run, width_, kWidth, parts > 1, [&](const Strip &results) { strip(results); });
@@ -66,6 +84,9 @@ private:
   void pack(int64_t k, int64_t steps, int64_t n, int64_t columns) {
     if (n == packedColumn_ && k == packedStep_) return; // for the rows before
     packedColumn_ = n, packedStep_ = k;
+    if constexpr (kPacksBlocks && !TransposedB)
+      return copyPanels<kWidth, kFetchedAhead>(x_.b + k * p_.strideB + n, p_.strideB, steps, columns,
+                                               x_.panel);
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * steps;
@@ -79,9 +100,14 @@ private:
   /// Rows [r0, r1) of one panel and one block of k.
   void panel(const Strip &results, int64_t r0, int64_t r1, int64_t k, int64_t steps, int64_t n,
              int64_t columns) {
+    constexpr bool packsBlocks = TransposedA && kPacksBlocks;
     const T *a = TransposedA ? x_.rowsOfA : x_.a + r0 * p_.strideA + k;
-    const int64_t strideA = TransposedA ? r1 - r0 : p_.strideA;
-    if (TransposedA) copyRows(x_.a + k * p_.strideA + r0, p_.strideA, steps, r1 - r0, x_.rowsOfA, r1 - r0);
+    const int64_t strideA = packsBlocks ? kBlockRows : TransposedA ? r1 - r0 : p_.strideA;
+    if (packsBlocks)
+      copyBlocks<kBlockRows, kFetchedAhead>(x_.a + k * p_.strideA + r0, p_.strideA, steps, r1 - r0,
+                                            x_.rowsOfA);
+    else if (TransposedA)
+      copyRows(x_.a + k * p_.strideA + r0, p_.strideA, steps, r1 - r0, x_.rowsOfA, r1 - r0);
     for (int64_t j = 0; j < columns; j += kWidth) {
       const T *b = packs_ ? x_.panel + j * steps : x_.b + k * p_.strideB + n + j;
       const int64_t strideB = packs_ ? kWidth : p_.strideB;
@@ -91,14 +117,17 @@ private:
       // Blocks of about the same number of rows. Rows that are pages apart share a set of the first-level
       // cache, which has ways for at least eight lines.
       const bool shareSet = !TransposedA && strideA * int64_t(sizeof(T)) % kPageBytes == 0;
-      int64_t blocks = ceilDiv(r1 - r0, shareSet ? least(rowsOf(vectors), 8) : rowsOf(vectors));
+      int64_t blocks = ceilDiv(r1 - r0, packsBlocks ? kBlockRows
+                                        : shareSet  ? least(rowsOf(vectors), 8)
+                                                    : rowsOf(vectors));
+      const T *block = a;
       for (int64_t r = r0; r < r1; --blocks) {
         const int64_t height = ceilDiv(r1 - r, blocks);
-        kernels_[vectors - 1][height - 1](steps, TransposedA ? a + (r - r0) : a + (r - r0) * strideA, strideA,
-                                          b, strideB, c + (r - r0) * results.stride, results.stride, last,
-                                          k == 0);
+        kernels_[vectors - 1][height - 1](steps, block, strideA, b, strideB, c + (r - r0) * results.stride,
+                                          results.stride, last, k == 0);
         fetch();
         r += height;
+        block += packsBlocks ? blockElements<T, kBlockRows>(steps) : TransposedA ? height : height * strideA;
       }
     }
   }

@@ -1,10 +1,9 @@
 // `shared vectors`: products whose rows of C are two vectors, one, half of one or a quarter, and whose depth
 // is as large; A and B have no gaps between their rows. Several rows share a vector: each step of k loads a
 // row of B to every part of it, and copies an element of each row of A to the lanes of its part. The order is
-// that of panels. AVX-512 only, whose permutations cross the parts.
+// that of panels. Without AVX-512, whose permutations cross the parts, only rows of whole vectors.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
-#ifdef __AVX512F__
 #include <immintrin.h>
 #include <type_traits>
 #include <utility>
@@ -18,14 +17,24 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
   /// With more rows, words (Words.h) multiply narrow elements faster than they are widened.
   static constexpr int64_t kMostWidenedRows = 16;
   static constexpr bool kWidens = sizeof(In) < sizeof(T);
-  /// Rows of whole vectors that are computed at once, by their vectors.
-  template <int Vectors> static constexpr int64_t kWholeRows = Vectors == 1 ? kLane : 8;
+  /// Rows of whole vectors that are computed at once, by their vectors: eight sums hide a multiply-add's
+  /// time.
+  template <int Vectors>
+  static constexpr int64_t kWholeRows = Vectors == 1       ? kLane
+                                        : kMaxVectors == 4 ? 8
+                                                           : 4;
+#ifdef __AVX512F__
+  static constexpr bool kHasParts = true;
+#else
+  static constexpr bool kHasParts = false;
+#endif
 
 public:
   static bool takes(const Problem &p) {
     const int64_t n = p.columns;
     const bool isWhole = n == kLane || n == 2 * kLane;
-    if (n < kLeastColumns || !((isWhole && !kWidens) || n == kLane / 2 || n == kLane / 4)) return false;
+    if (n < kLeastColumns || !((isWhole && !kWidens) || (kHasParts && (n == kLane / 2 || n == kLane / 4))))
+      return false;
     const bool hasGaps = p.strideA != n || p.strideB != n;
     const int64_t group = n == 2 * kLane ? kWholeRows<2> : n; // of rows
     return p.depth == n && !hasGaps && n <= p.blockColumns && p.rows % group == 0 &&
@@ -40,10 +49,12 @@ public:
       if constexpr (!kWidens) walk<1, 2>(begin, end);
     } else if (p_.columns == kLane) {
       if constexpr (!kWidens) walk<1>(begin, end);
-    } else if (p_.columns == kLane / 2)
-      walk<2>(begin, end);
-    else if constexpr (kLane / 4 >= kLeastColumns)
-      walk<4>(begin, end);
+    } else if constexpr (kHasParts) {
+      if (p_.columns == kLane / 2)
+        walk<2>(begin, end);
+      else if constexpr (kLane / 4 >= kLeastColumns)
+        walk<4>(begin, end);
+    }
   }
 
 private:
@@ -90,28 +101,28 @@ private:
         wholeVectors<Vectors>(a, b, c, strideC);
         a += group * (TransposedA ? 1 : Vectors * kLane);
       }
-      return;
-    }
-    constexpr int64_t width = kLane / Parts;
-    constexpr int vectors = int(width) / Parts; // of `width` rows
-    Vector<Index> at;                           // the lane of A's vector that a lane multiplies
-    for (int i = 0; i < kLane; ++i)
-      at[i] = Index(TransposedA ? i / width : i / width * width);
-    for (; count > 0; count -= width, a += width * width, c += width * strideC) {
-      Vector<T> sums[vectors] = {}, ofA[vectors];
-      for (int v = 0; v < vectors && !TransposedA; ++v)
-        ofA[v] = Widen::all(a + v * kLane);
-      for (int k = 0; k < width; ++k) {
-        const Vector<T> row = inAllParts<Parts>(b + k * width);
-        const Vector<T> column = TransposedA ? inAllParts<Parts>(a + k * width) : row;
-        for (int v = 0; v < vectors; ++v) {
-          const Vector<T> x =
-              TransposedA ? permute(column, at + Index(v * Parts)) : permute(ofA[v], at + Index(k));
-          sums[v] = multiplyAdd(x, row, sums[v]);
+    } else {
+      constexpr int64_t width = kLane / Parts;
+      constexpr int vectors = int(width) / Parts; // of `width` rows
+      Vector<Index> at;                           // the lane of A's vector that a lane multiplies
+      for (int i = 0; i < kLane; ++i)
+        at[i] = Index(TransposedA ? i / width : i / width * width);
+      for (; count > 0; count -= width, a += width * width, c += width * strideC) {
+        Vector<T> sums[vectors] = {}, ofA[vectors];
+        for (int v = 0; v < vectors && !TransposedA; ++v)
+          ofA[v] = Widen::all(a + v * kLane);
+        for (int k = 0; k < width; ++k) {
+          const Vector<T> row = inAllParts<Parts>(b + k * width);
+          const Vector<T> column = TransposedA ? inAllParts<Parts>(a + k * width) : row;
+          for (int v = 0; v < vectors; ++v) {
+            const Vector<T> x =
+                TransposedA ? permute(column, at + Index(v * Parts)) : permute(ofA[v], at + Index(k));
+            sums[v] = multiplyAdd(x, row, sums[v]);
+          }
         }
+        for (int v = 0; v < vectors; ++v)
+          storeRows<Parts, MayHaveGaps>(c + v * Parts * strideC, strideC, sums[v]);
       }
-      for (int v = 0; v < vectors; ++v)
-        storeRows<Parts, MayHaveGaps>(c + v * Parts * strideC, strideC, sums[v]);
     }
   }
 
@@ -151,6 +162,7 @@ private:
     }(loadAs<Row>(from), std::make_integer_sequence<int, int(kLane)>());
   }
 
+#ifdef __AVX512F__
   static Vector<T> permute(Vector<T> x, Vector<Index> at) {
     const auto lanes = __builtin_bit_cast(__m512i, at);
     if constexpr (__is_same(T, float))
@@ -160,6 +172,7 @@ private:
     else
       return __builtin_bit_cast(Vector<T>, _mm512_permutexvar_epi32(lanes, __builtin_bit_cast(__m512i, x)));
   }
+#endif
 
   Context<T, In> &x_;
   const Problem &p_;
@@ -167,4 +180,3 @@ private:
 
 } // namespace
 } // namespace tessera::cpu::product
-#endif

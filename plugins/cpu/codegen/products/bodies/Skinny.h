@@ -15,6 +15,7 @@ template <class T, bool TransposedA, class In = T, class Widen = AsTheyAre<T>> c
   static constexpr int64_t kMostRows = 48;
   static constexpr int64_t kSumBytes = int64_t{256} << 10; // at once, in the second-level cache
   static_assert(kSumBytes <= kPanelBytes);
+  static constexpr int64_t kBytesInCache = int64_t{12} << 20;
   static constexpr int64_t kFarBytes = int64_t{512} << 10; // a B of more bytes is not in a near cache
 
 public:
@@ -28,8 +29,13 @@ public:
   }
 
   /// Are the rows of B that a run reads long enough? More than 16 rows use them so often that blocks in
-  /// registers are faster.
-  static bool takes(const Problem &p, const Run &run) { return run.columnBlocks >= 4 || p.rows <= 16; }
+  /// registers are faster. With 16 registers they are unless B is in memory, from which the rows of a panel
+  /// are fetched slowly.
+  static bool takes(const Problem &p, const Run &run) {
+    if (p.rows <= 16) return true;
+    const bool isInCache = p.columns * p.depth * int64_t(sizeof(In)) <= kBytesInCache;
+    return run.columnBlocks >= 4 && (kMaxVectors == 4 || !isInCache);
+  }
 
   explicit Skinny(Context<T, In> &x) : x_(x), p_(x.p) {}
 

@@ -1,9 +1,8 @@
 // `two by two`: batches of 2x2x2 without gaps, of which a vector holds several. Lanes are all elements of C:
 // a step of k copies elements of A and of B to the lanes that they are multiplied in. The order is that of
-// panels. AVX-512 only, whose ends of vectors are masked.
+// panels.
 #pragma once
 #include "plugins/cpu/codegen/products/bodies/Context.h"
-#ifdef __AVX512F__
 #include <utility>
 
 namespace tessera::cpu::product {
@@ -49,4 +48,3 @@ private:
 
 } // namespace
 } // namespace tessera::cpu::product
-#endif

@@ -12,7 +12,7 @@ constexpr int kVectorBytes = 64, kMaxVectors = 4;
 constexpr int64_t kRows[] = {16, 8, 6, 6};
 #else
 constexpr int kVectorBytes = 32, kMaxVectors = 2;
-constexpr int64_t kRows[] = {6, 6};
+constexpr int64_t kRows[] = {10, 6};
 #endif
 constexpr int kMaxRows = int(kRows[0]);
 /// The most rows of a micro-kernel of so many vectors.

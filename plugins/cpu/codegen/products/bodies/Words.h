@@ -52,6 +52,7 @@ class WordPanels : WordPacking<Kind, Blocks::kStep> {
   static_assert(kPanelWords * int64_t(sizeof(T)) <= kPanelBytes && kDepth * kPanelColumns <= kPanelWords);
   /// B is fetched ahead if no near cache holds this many bytes.
   static constexpr int64_t kFarBytes = int64_t{512} << 10;
+  static constexpr int64_t kFarDepth = 256;                  // words of a panel of such a B of few rows
   static constexpr int64_t kMostColumns = 8 * kPanelColumns; // of a panel that is less deep
   static_assert(kGroupRows * kDepth * int64_t(sizeof(T)) <= kRowsOfABytes);
   static constexpr bool kChecks = requires(typename Kind::Left a) { Kind::areNormal(a, a); };
@@ -64,13 +65,15 @@ public:
     left_ = {}, right_ = {};
     // Blocks of k of about the same depth.
     const int64_t words = ceilDiv(p_.depth, Kind::kGroup), parts = most(1, ceilDiv(words, kDepth));
-    const int64_t depth = roundUp(ceilDiv(words, parts), most(4, Blocks::kStep));
+    int64_t depth = roundUp(ceilDiv(words, parts), most(4, Blocks::kStep));
+    fetches_ = p_.columns * p_.depth * int64_t(sizeof(In)) > kFarBytes;
+    // Of few rows, reading B takes most of the time: longer parts of its rows, which are pages apart.
+    if (kMaxVectors == 2 && fetches_ && p_.rows <= kGroupRows) depth = least(depth, kFarDepth);
     depth_ = depth * Kind::kGroup;
     // Rows of A are packed once for as many columns as a panel holds.
     width_ = least(kMostColumns, kPanelWords / kPanelColumns / most(1, depth) * kPanelColumns);
     packedColumn_ = -1;
-    fetches_ = p_.columns * p_.depth * int64_t(sizeof(In)) > kFarBytes;
-    x_.forStrips(run, width_, kWidth, parts > 1, [&](const Strip &results) { strip(results); });
+    x_.forStrips(run, width_, kWidth, depth < words, [&](const Strip &results) { strip(results); });
   }
 
 private:
@@ -96,6 +99,12 @@ private:
     packedColumn_ = n, packedStep_ = k;
     auto packer = right_;
     const int64_t words = wordsOf(steps);
+    if constexpr (kMaxVectors == 2 && !TransposedB) {
+      Packing::template packPanels<kWidth>(packer, x_.b + k * p_.strideB + n, p_.strideB, steps, columns,
+                                           x_.panel, fetches_ ? p_.depth - k : 0);
+      right_ = packer;
+      return;
+    }
     for (int64_t j = 0; j < columns; j += kWidth) {
       const int64_t width = least(kWidth, columns - j);
       T *to = x_.panel + j * words;

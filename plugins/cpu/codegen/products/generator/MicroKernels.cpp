@@ -31,8 +31,8 @@ constexpr int64_t kUnroll = 2;
 // Sums, a row of B and a broadcast element of A stay in registers: 16 of them on v3, 32 on v4. Six rows of A
 // fit the ways of a first-level cache even where their stride is a power of two; blocks of one or two
 // vectors, of narrow products, need more rows to keep the multipliers busy. bodies/Vectors.h has the same
-// numbers.
-constexpr int64_t kRowsV3[] = {6, 6}, kRowsV4[] = {16, 8, 6, 6};
+// numbers. Blocks of 12 rows of one vector of v3 would spill.
+constexpr int64_t kRowsV3[] = {10, 6}, kRowsV4[] = {16, 8, 6, 6};
 constexpr Level kLevels[] = {{"v3", "x86-64-v3", 32, kRowsV3}, {"v4", "x86-64-v4", 64, kRowsV4}};
 
 /// A family of each level with vectors of at least so many bytes.
@@ -60,7 +60,7 @@ class Emitter {
 public:
   Emitter(ModuleOp module, const Level &level, const Family &family, int64_t rows, int64_t vectors)
       : b_(module.getLoc(), OpBuilder::atBlockEnd(module.getBody())), family_(family), rows_(rows),
-        vectors_(vectors), lanes_(level.vectorBytes / family.bytes) {
+        vectors_(vectors), lanes_(level.vectorBytes / family.bytes), hasSlowMasks_(level.vectorBytes < 64) {
     const bool isFma = family.multiply == Multiply::Fma;
     const bool isInteger =
         family.multiply == Multiply::PairsOfI16 || family.multiply == Multiply::QuadsOfBytes;
@@ -84,13 +84,32 @@ public:
     auto inBytes = [&](Value stride) { return times(stride, integer(family_.bytes)); };
     strideA_ = multiples(inBytes(in[2]), family_.transposed ? 2 : rows_);
     strideB_ = multiples(inBytes(in[4]), 4);
+    isFresh_ = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, in[8], integer(0));
+    if (hasSlowMasks_) {
+      Value isWhole = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[7], integer(lanes_));
+      auto whole = scf::IfOp::create(b_, isWhole, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b_);
+      b_.setInsertionPointToStart(whole.thenBlock());
+      isWhole_ = true;
+      compute(in);
+      b_.setInsertionPointToStart(whole.elseBlock());
+      isWhole_ = false;
+      compute(in);
+    } else {
+      compute(in);
+    }
+    func::ReturnOp::create(b_);
+  }
+
+private:
+  /// C += A * B of the arguments `in`.
+  void compute(ValueRange in) {
+    auto inBytes = [&](Value stride) { return times(stride, integer(family_.bytes)); };
     // Computed where C is read and again where it is written: in loops their registers are needed for A.
     auto findRowsOfC = [&] { strideC_ = multiples(inBytes(in[6]), rows_); };
-    mask_ = lanesBelow(in[7]);
-    Value zero = integer(0);
-    Value isFresh = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, in[8], zero);
+    if (!isWhole_) mask_ = lanesBelow(in[7]);
     SmallVector<Type> types(static_cast<size_t>(rows_ * vectors_), vector_);
-    auto start = scf::IfOp::create(b_, types, isFresh, /*withElseRegion=*/true);
+    auto start = scf::IfOp::create(b_, types, isFresh_, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(start.thenBlock());
@@ -112,15 +131,61 @@ public:
     }
     SmallVector<Value> state = {in[0], in[1], in[3]};
     llvm::append_range(state, start.getResults());
-    loop(kUnroll, state);
+    // Tails of columns that have code of their own are short of it.
+    if (isWhole_ || !hasSlowMasks_) loop(kUnroll, state);
     loop(1, state);
     findRowsOfC();
     size_t i = 3;
-    forBlock([&](int64_t r, int64_t v) { store(addressOfC(r, v), v, state[i++]); });
-    func::ReturnOp::create(b_);
+    SmallVector<Value> tails;
+    forBlock([&](int64_t r, int64_t v) {
+      Value sum = state[i++];
+      if (hasSlowMasks_ && !isWhole_ && v + 1 == vectors_)
+        tails.push_back(sum);
+      else
+        store(addressOfC(r, v), v, sum);
+    });
+    if (!tails.empty()) storeInParts(in[7], tails);
   }
 
-private:
+  /// Stores the first `count` elements of the last vector of each row: a half of a vector, a quarter and so
+  /// on, as the bits of the count say. A masked store takes 17 cycles on Zen 3, other ones one or two.
+  void storeInParts(Value count, SmallVector<Value> rows) {
+    Value column = offset(c_, (vectors_ - 1) * lanes_);
+    for (int64_t part = lanes_ / 2; part > 0; part /= 2) {
+      auto lanesFrom = [&](int64_t first) {
+        SmallVector<int32_t> lanes;
+        for (int64_t i = 0; i < part; ++i)
+          lanes.push_back(static_cast<int32_t>(first + i));
+        SmallVector<Value> out;
+        for (Value row : rows)
+          out.push_back(LLVM::ShuffleVectorOp::create(b_, row, row, lanes));
+        return out;
+      };
+      auto yield = [&](SmallVector<Value> rest, Value next) {
+        rest.push_back(next);
+        scf::YieldOp::create(b_, rest);
+      };
+      SmallVector<Type> types(rows.size(), VectorType::get({part}, vector_.getElementType()));
+      types.push_back(pointer_);
+      Value bit = arith::AndIOp::create(b_, count, integer(part));
+      Value has = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, bit, integer(0));
+      auto stored = scf::IfOp::create(b_, types, has, /*withElseRegion=*/true);
+      {
+        OpBuilder::InsertionGuard guard(b_);
+        b_.setInsertionPointToStart(stored.thenBlock());
+        for (auto [r, lanes] : llvm::enumerate(lanesFrom(0)))
+          LLVM::StoreOp::create(b_, lanes, multiple(column, strideC_, static_cast<int64_t>(r)),
+                                static_cast<unsigned>(family_.bytes));
+        yield(lanesFrom(part), offset(column, part)); // nothing reads what the last part yields
+        b_.setInsertionPointToStart(stored.elseBlock());
+        yield(lanesFrom(0), column);
+      }
+      const auto next = stored.getResults().drop_back();
+      rows.assign(next.begin(), next.end());
+      column = stored.getResults().back();
+    }
+  }
+
   Value integer(int64_t n) { return arith::ConstantOp::create(b_, b_.getI64IntegerAttr(n)); }
   Value zeros(VectorType type) { return arith::ConstantOp::create(b_, b_.getZeroAttr(type)); }
   Value plus(Value x, Value y) { return arith::AddIOp::create(b_, x, y); }
@@ -164,14 +229,14 @@ private:
   /// Only the last vector has columns that do not exist.
   Value load(VectorType type, Value from, int64_t v) {
     const auto alignment = static_cast<unsigned>(family_.bytes);
-    if (v + 1 < vectors_) return LLVM::LoadOp::create(b_, type, from, alignment);
+    if (isWhole_ || v + 1 < vectors_) return LLVM::LoadOp::create(b_, type, from, alignment);
     return LLVM::MaskedLoadOp::create(b_, type, from, mask_, zeros(type),
                                       b_.getI32IntegerAttr(static_cast<int32_t>(alignment)),
                                       /*nontemporal=*/UnitAttr());
   }
   void store(Value to, int64_t v, Value value) {
     const auto alignment = static_cast<unsigned>(family_.bytes);
-    if (v + 1 < vectors_)
+    if (isWhole_ || v + 1 < vectors_)
       LLVM::StoreOp::create(b_, value, to, alignment);
     else
       LLVM::MaskedStoreOp::create(b_, value, to, mask_,
@@ -253,10 +318,12 @@ private:
   ImplicitLocOpBuilder b_;
   const Family &family_;
   int64_t rows_, vectors_, lanes_;
+  /// Do masks cost so much that blocks of whole vectors have code of their own? Is that what is emitted?
+  bool hasSlowMasks_, isWhole_ = false;
   Type element_;             // of A
   VectorType vector_, line_; // of sums, and of elements or words of B
   Type pointer_;
-  Value c_, mask_;
+  Value c_, mask_, isFresh_;
   SmallVector<Value> strideA_, strideB_, strideC_; // odd multiples, in bytes
 };
 

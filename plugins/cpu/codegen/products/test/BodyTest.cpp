@@ -519,6 +519,9 @@ std::vector<Case> large() {
           {48, 330, 401},
           {40, 1500, 130},
           {33, 700, 390, 1, 7},
+          {100, 70, 1000}, // a depth that packed rows of a transposed A do not hold
+          {17, 200, 150, 2, 3, 1, 2},
+          {16, 200, 150, 2, 3, 1, 2}, // rows for which B is packed, and one less
           {5000, 1, 21},
           {900, 6, 40, 3, 1},
           {100, 600, 300}, // panels of several blocks of columns
@@ -539,6 +542,9 @@ std::vector<Case> narrow() {
                                   {100, 300, 80, 0, 0, 0, 1, 96, 256},
                                   {1, 300, 515, 1},
                                   {33, 700, 390, 1, 7},
+                                  {100, 70, 1000}, // a depth that packed rows of a transposed A do not hold
+                                  {17, 200, 150, 2, 3, 1, 2},
+                                  {16, 200, 150, 2, 3, 1, 2}, // rows for which B is packed, and one less
                                   {40, 8, 300, 1},
                                   {100, 600, 130}, // panels of several blocks of columns
                                   {250, 200, 2100},

@@ -28,8 +28,8 @@ LATENCY = "latency"
 INSTRUCTIONS_OF_LOOP = "other instructions"
 FEW = "1x1 2x1 3x1 4x1 5x1 1x2 1x3 1x4"
 BELOW = {
-    ("v3", "f32"): {LATENCY: "1x1 2x1 3x1 4x1 5x1 6x1 1x2 2x2 3x2 4x2 5x2"},
-    ("v3", "f64"): {LATENCY: "1x1 2x1 3x1 4x1 5x1 6x1 1x2 2x2 3x2 4x2 5x2"},
+    ("v3", "f32"): {LATENCY: "1x1 2x1 3x1 4x1 5x1 6x1 7x1 8x1 1x2 2x2 3x2 4x2", INSTRUCTIONS_OF_LOOP: "9x1 10x1"},
+    ("v3", "f64"): {LATENCY: "1x1 2x1 3x1 4x1 5x1 6x1 7x1 8x1 1x2 2x2 3x2 4x2", INSTRUCTIONS_OF_LOOP: "9x1 10x1"},
     ("v3", "i16"): {INSTRUCTIONS_OF_LOOP: "1x1 2x1 1x2"},
     ("v4", "f32"): {LATENCY: FEW},
     ("v4", "f64"): {LATENCY: FEW},
