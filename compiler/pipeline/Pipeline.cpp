@@ -151,10 +151,12 @@ void addTilePasses(PassManager &pm, const PipelineOptions &options) {
   kernel.addPass(createTileRelaxArithmetic(relax));
   kernel.addPass(createTileSkipHidden());
   if (target.approximates) kernel.addPass(createTileScaleExponents());
-  // Vectors of 64 bytes come with 32 registers, enough for blocks whose left operand is broadcast from where
-  // it is.
-  if (!target.threads && target.vectorBytes == 64)
-    kernel.addPass(createTileTransposeProducts({target.vectorBytes}));
+  // Vectors of 32 bytes and more come with fused multiply-adds and registers enough for blocks whose left
+  // operand is broadcast from where it is (docs/decisions/0063, 0180).
+  if (!target.threads && target.vectorBytes >= 32) {
+    const int64_t fewRows = target.vectorBytes == 64 ? 24 : 12; // as many are dots on the CPU
+    kernel.addPass(createTileTransposeProducts({target.vectorBytes, fewRows}));
+  }
   SmallVector<std::string> instructions;
   for (const MatrixProduct &product : target.matrixInstructions)
     instructions.push_back(std::string(product.instruction) + ":" + std::string(product.dtypes) +

@@ -107,7 +107,8 @@ public:
       }
       // Processors foresee a row that is read from its start to its end, but not pieces of several rows. A
       // search looks once at a row that fits a tile.
-      if (const StreamedRows streamed = StreamedRows::of(finds, readsNarrow, readsAgain);
+      if (const StreamedRows streamed =
+              StreamedRows::of(finds, readsNarrow, readsAgain, capabilities_.vectorBytes);
           rank > 1 && columns && streamed.includes(*columns, elements) &&
           !(finds && *columns <= kTileElements))
         return {1, codegen::kMostColumns};

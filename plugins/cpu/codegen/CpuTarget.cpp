@@ -65,6 +65,23 @@ void storeSingleLanes(llvm::Module &module) {
       }
 }
 
+/// Keeps stores of blended vectors as they are. LLVM 22 combines a store of `select(mask, x, old)`, where
+/// `old` is loaded from the same place, into a masked store, which is microcoded on AMD's processors without
+/// AVX-512 (docs/decisions/0015): it takes as long as 12 multiplications. It leaves volatile loads alone.
+void keepBlends(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block) {
+        auto store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+        auto choice = store ? llvm::dyn_cast<llvm::SelectInst>(store->getValueOperand()) : nullptr;
+        if (!choice || !choice->getCondition()->getType()->isVectorTy()) continue;
+        for (llvm::Value *value : {choice->getTrueValue(), choice->getFalseValue()})
+          if (auto old = llvm::dyn_cast<llvm::LoadInst>(value);
+              old && old->getPointerOperand() == store->getPointerOperand() && old->isSimple())
+            old->setVolatile(true);
+      }
+}
+
 /// Calls emit(LlvmTarget) for `target`.
 template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
   initializeOnce();
@@ -79,11 +96,15 @@ template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
     }
   };
   auto anything = [](std::string_view) { return true; }; // the linker checks the symbols
+  auto finish = [hasMaskedStores = target.vectorBytes >= 64](llvm::Module &module) {
+    storeSingleLanes(module);
+    if (!hasMaskedStores) keepBlends(module);
+  };
   llvmTarget.prepare = setWidth;
   llvmTarget.mayCall = anything;
   llvmTarget.passes = kOptimizations;
   llvmTarget.effort = llvm::CodeGenOptLevel::Default;
-  llvmTarget.finish = storeSingleLanes;
+  llvmTarget.finish = finish;
   llvmTarget.verify = false; // verification takes longer than some passes
   return emit(llvmTarget);
 }

@@ -9,9 +9,9 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-/// A block: several results along one axis, which hide the latency of their additions, and vectors along the
-/// other.
-constexpr int64_t kBlock = 4, kVectors = 2;
+/// A block: several results along one axis, which hide the latency of their additions, and kChainVectors
+/// along the other.
+constexpr int64_t kBlock = 4;
 /// The block of a chain of more rows on targets with 32 registers.
 constexpr int64_t kWideRows = 6, kWideVectors = 4;
 /// A single row of at most this many vectors is a block.
@@ -76,7 +76,8 @@ func::FuncOp KernelLowering::productFunction(const char *kind, const char *suffi
                         });
 }
 
-func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, const Place &c) {
+func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, const Place &c,
+                                           BlockOptions options) {
   auto emit = [&](const Factor &x, const Factor &y, const Place &sum, Value rows, Value columns,
                   Value depth) {
     Value isRow = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, rows, constant(1));
@@ -86,18 +87,18 @@ func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, con
     const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
     if (c.shape[1] <= kRowVectors * lanes) // the row stays in registers
       chainBlocks(x, y, sum, {1, (c.shape[1] + lanes - 1) / lanes}, {constant(0), columns}, rows, columns,
-                  depth);
+                  depth, options);
     else
-      emitChainRow(x, y, sum, columns, depth);
+      emitChainRow(x, y, sum, columns, depth, options);
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
-    emitChainBlocks(x, y, sum, rows, columns, depth);
+    emitChainBlocks(x, y, sum, rows, columns, depth, options);
   };
-  return productFunction("chain", "", a, b, c, emit);
+  return productFunction("chain", options.wholeRows ? ".whole" : "", a, b, c, emit);
 }
 
 /// Computes one row. Adds several rows of B to all of C in each pass, so that B is read along its rows.
 void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns,
-                                  Value depth) {
+                                  Value depth, BlockOptions options) {
   int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   bool isPadded = c.shape[1] % lanes == 0;
   Value zero = constant(0), wholeDepth = roundDown(depth, kBlock);
@@ -118,9 +119,10 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
       for (Value start : starts)
         prefetch(b, arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead), kSecondLevel);
       Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
+      Value ofB = options.wholeRows ? Value() : mask;
       Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
       for (auto [x, start] : llvm::zip(xs, starts))
-        sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, mask), sum);
+        sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, ofB), sum);
       keepPadding(sum, place, mask);
     });
   };
@@ -131,7 +133,7 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
 /// Computes blocks of rows by vectors in registers. A last block that lacks rows repeats the last row and
 /// stores the same values again.
 void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows,
-                                     Value columns, Value depth) {
+                                     Value columns, Value depth, BlockOptions options) {
   const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
   Value from = constant(0);
   // With 32 registers a block spans whole cache lines of B and keeps both multipliers busy.
@@ -146,12 +148,12 @@ void KernelLowering::emitChainBlocks(const Factor &a, const Factor &b, const Pla
     auto choice = scf::IfOp::create(b_, TypeRange(), isTall, true);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(&choice.getThenRegion().front());
-    chainBlocks(a, b, c, {kWideRows, kWideVectors}, {from, wide}, rows, columns, depth);
+    chainBlocks(a, b, c, {kWideRows, kWideVectors}, {from, wide}, rows, columns, depth, options);
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
-    chainBlocks(a, b, c, {kBlock, kWideVectors}, {from, wide}, rows, columns, depth);
+    chainBlocks(a, b, c, {kBlock, kWideVectors}, {from, wide}, rows, columns, depth, options);
     from = wide;
   }
-  chainBlocks(a, b, c, {kBlock, kVectors}, {from, columns}, rows, columns, depth);
+  chainBlocks(a, b, c, {kBlock, kChainVectors}, {from, columns}, rows, columns, depth, options);
 }
 
 /// Computes the columns of a range in blocks of rows by vectors.
@@ -202,7 +204,7 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
           prefetch(a, plus(times(row, a.rowStride), times(plus(k, depth), a.columnStride)), kSecondLevel);
         Vec<Value> line, next;
         for (int64_t g = 0; g < vectors; ++g) {
-          line.push_back(readFactor(b, plus(inB, at[g]), lanes, masks[g]));
+          line.push_back(readFactor(b, plus(inB, at[g]), lanes, options.wholeRows ? Value() : masks[g]));
           // More rows wait for the multiplications, not for B.
           if (count <= kBlock) prefetch(b, plus(plus(inB, at[g]), ahead), kSecondLevel);
         }
@@ -246,6 +248,10 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
     Value isPlain =
         arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, whole, depth),
                               arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[8], constant(1)));
+    // Vectors of a cache line of B.
+    const int64_t perLine = std::max<int64_t>(
+        1, kLineBytes * 8 / (lanes * target::inMemoryElement(y.element).getIntOrFloatBitWidth()));
+    Value wholeLines = perLine > 1 ? roundDown(depth, lanes * perLine) : zero;
     // A last block that lacks rows or columns repeats the last one.
     auto block = [&](Value row, Value column, int64_t height, int64_t width) {
       Vec<Value> ofA, ofB, places, sums;
@@ -259,27 +265,33 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
           places.push_back(address(in[6], plus(times(i, in[7]), times(j, in[8])), c.element));
         }
       }
-      // Adds the products of `step` terms at a time (0: scalars).
-      auto along = [&](Value from, Value end, int64_t step) {
-        auto loop = scf::ForOp::create(b_, from, end, constant(std::max<int64_t>(step, 1)), sums);
+      // Adds the products of `step` terms at a time (0: scalars), `count` times in each iteration, which
+      // fetches one cache line of each column.
+      auto along = [&](Value from, Value end, int64_t step, int64_t count) {
+        const int64_t terms = std::max<int64_t>(step, 1);
+        auto loop = scf::ForOp::create(b_, from, end, constant(terms * count), sums);
         OpBuilder::InsertionGuard guard(b_);
         b_.setInsertionPointToStart(loop.getBody());
-        Value k = loop.getInductionVar();
-        Vec<Value> lines, next;
-        for (Value start : ofB) {
-          lines.push_back(readFactor(y, plus(start, k), step));
-          if (step > 1) prefetch(y, plus(plus(start, k), ahead), kSecondLevel);
+        Vec<Value> chains(loop.getRegionIterArgs());
+        for (int64_t i = 0; i < count; ++i) {
+          Value k = i ? plus(loop.getInductionVar(), constant(i * terms)) : loop.getInductionVar();
+          Vec<Value> lines;
+          for (Value start : ofB) {
+            lines.push_back(readFactor(y, plus(start, k), step));
+            if (step > 1 && !i) prefetch(y, plus(plus(start, k), ahead), kSecondLevel);
+          }
+          for (int64_t r = 0; r < height; ++r) {
+            Value factor = readFactor(x, plus(ofA[r], k), step);
+            for (int64_t u = 0; u < width; ++u)
+              chains[r * width + u] = multiplyAdd(factor, lines[u], chains[r * width + u]);
+          }
         }
-        for (int64_t r = 0; r < height; ++r) {
-          Value factor = readFactor(x, plus(ofA[r], k), step);
-          for (int64_t u = 0; u < width; ++u)
-            next.push_back(multiplyAdd(factor, lines[u], loop.getRegionIterArg(r * width + u)));
-        }
-        scf::YieldOp::create(b_, next);
+        scf::YieldOp::create(b_, chains);
         sums.assign(loop.getResults().begin(), loop.getResults().end());
       };
       sums.assign(height * width, none);
-      along(zero, whole, lanes);
+      if (perLine > 1) along(zero, wholeLines, lanes, perLine);
+      along(perLine > 1 ? wholeLines : zero, whole, lanes, 1);
       const Vec<Value> folded = foldTogether(sums, add);
       const int64_t each = cast<VectorType>(folded[0].getType()).getDimSize(0), part = std::min(each, width);
       Value isInside =
@@ -299,7 +311,7 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
       b_.setInsertionPointToStart(&choice.getElseRegion().front());
       for (auto [i, place] : llvm::enumerate(places))
         sums[i] = add(load(c.element, place, 0), lane(folded[i / each], static_cast<int64_t>(i) % each));
-      along(whole, depth, 0);
+      along(whole, depth, 0, 1);
       for (auto [sum, place] : llvm::zip(sums, places))
         store(c.element, sum, place);
     };

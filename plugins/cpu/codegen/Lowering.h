@@ -16,6 +16,9 @@ namespace tessera::cpu {
 /// The largest number of steps along its depth that a product takes per iteration.
 inline constexpr int64_t kProductTurn = 4;
 
+/// The vectors of a block of a product that reads its operands in place.
+inline constexpr int64_t kChainVectors = 2;
+
 /// The largest number of elements of a `tile.private` table (TileBase.td).
 inline constexpr int64_t kMostPrivateElements = 16384;
 
@@ -34,6 +37,7 @@ struct BlockOptions {
   /// Fetches the elements of A that later blocks read: the rows of the blocks after the next, or, where the
   /// rows of A are adjacent in memory, the elements that are `depth` further along k.
   enum { Nothing, Rows, Depth } ahead = Nothing;
+  bool wholeRows = false; // rows of B may be read past the columns, as far as C has blocks of vectors
 };
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
@@ -235,11 +239,12 @@ private:
   /// name has `kind`, the dtypes, the width of c and `suffix`.
   mlir::func::FuncOp productFunction(const char *kind, const char *suffix, const Factor &a, const Factor &b,
                                      const Place &c, EmitProduct emit);
-  mlir::func::FuncOp chainFunction(const Factor &a, const Factor &b, const Place &c);
+  mlir::func::FuncOp chainFunction(const Factor &a, const Factor &b, const Place &c, BlockOptions);
   mlir::func::FuncOp dotFunction(const Factor &a, const Factor &b, const Place &c);
-  void emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns, Value depth);
+  void emitChainRow(const Factor &a, const Factor &b, const Place &c, Value columns, Value depth,
+                    BlockOptions);
   void emitChainBlocks(const Factor &a, const Factor &b, const Place &c, Value rows, Value columns,
-                       Value depth);
+                       Value depth, BlockOptions);
   void chainBlocks(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
                    std::array<Value, 2> range, Value rows, Value columns, Value depth,
                    BlockOptions options = {});

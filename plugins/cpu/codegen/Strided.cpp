@@ -3,8 +3,9 @@
 // vectors, or words of two rows of bf16 (`tile.pair_rows`).
 //
 // Blocks have as many vectors as there are columns, at most 4, and as many rows as the registers then allow:
-// 24 sums keep both multipliers busy for each row of the right operand that is loaded. Each element is one
-// chain over k, as in every other product of two tiles.
+// 24 sums keep both multipliers busy for each row of the right operand that is loaded. With 16 registers
+// there are at most 2 vectors and 12 sums. Each element is one chain over k, as in every other product of two
+// tiles.
 #include "plugins/cpu/codegen/Lowering.h"
 
 using namespace mlir;
@@ -12,16 +13,16 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-/// The rows of a block by its vectors - 1. One vector has more rows: each needs a broadcast of its own.
-constexpr int64_t kBlockRows[] = {12, 8, 8, 6};
-constexpr int64_t kMostVectors = std::size(kBlockRows);
+/// The rows of a block by its vectors - 1, with 32 registers and with 16. One vector has more rows: each
+/// needs a broadcast of its own.
+constexpr int64_t kBlockRows[] = {12, 8, 8, 6}, kFewerBlockRows[] = {12, 6};
 
 } // namespace
 
 LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   Place c = place(op.getResult());
   const bool isPaired = bool(op.getB().getDefiningOp<tile::PairRowsOp>());
-  if ((!isPaired && c.element != tile::tileType(op.getB()).getElementType()) || vectorBytes_ < 64)
+  if ((!isPaired && c.element != tile::tileType(op.getB()).getElementType()) || vectorBytes_ < 32)
     return op.emitOpError() << "with tile.strided is not implemented for this target (TSR_UNIMPLEMENTED)";
   const bool fresh = target::isZeroTile(op.getAcc());
   if (isPaired && !fresh)
@@ -37,6 +38,8 @@ LogicalResult KernelLowering::lowerStrided(tile::MmaOp op) {
   };
   std::optional<Factor> a;
   BlockOptions options{fresh};
+  // Rows of the right operand are whole vectors, of which masks would take registers.
+  options.wholeRows = vectorBytes_ < 64 && c.shape[1] % lanesFor(op.getResult()) == 0;
   if (Operation *from = op.getA().getDefiningOp(); from && deferred_.erase(from)) {
     a = readInPlace(op.getA());
     if (a && isPaired && (a->cast || !a->element.isBF16())) a.reset(); // the function reads bf16
@@ -89,19 +92,22 @@ func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, c
   auto emit = [&](const Factor &x, const Factor &y, const Place &sum, Value rows, Value columns,
                   Value depth) {
     const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+    const ArrayRef<int64_t> blockRows =
+        vectorBytes_ == 64 ? ArrayRef<int64_t>(kBlockRows) : ArrayRef<int64_t>(kFewerBlockRows);
+    const auto mostVectors = static_cast<int64_t>(blockRows.size());
     const int64_t most = (c.shape[1] + lanes - 1) / lanes;
     auto blocks = [&](int64_t vectors, Value from, Value end) {
-      chainBlocks(x, y, sum, {kBlockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth, options);
+      chainBlocks(x, y, sum, {blockRows[vectors - 1], vectors}, {from, end}, rows, columns, depth, options);
     };
     Value from = constant(0);
-    if (most >= kMostVectors) {
-      Value wide = roundDown(columns, kMostVectors * lanes);
-      blocks(kMostVectors, from, wide);
+    if (most >= mostVectors) {
+      Value wide = roundDown(columns, mostVectors * lanes);
+      blocks(mostVectors, from, wide);
       from = wide;
     }
     // The columns that are left, in one block as wide as they need.
     OpBuilder::InsertionGuard guard(b_);
-    for (int64_t vectors = std::min(most, kMostVectors - 1); vectors; --vectors) {
+    for (int64_t vectors = std::min(most, mostVectors - 1); vectors; --vectors) {
       Value before = arith::AddIOp::create(b_, from, constant((vectors - 1) * lanes));
       Value reaches = arith::CmpIOp::create(b_, arith::CmpIPredicate::sgt, columns, before);
       auto choice = scf::IfOp::create(b_, TypeRange(), reaches, true);
@@ -111,6 +117,7 @@ func::FuncOp KernelLowering::stridedFunction(const Factor &a, const Factor &b, c
     }
   };
   std::string suffix = options.fresh ? ".fresh" : "";
+  if (options.wholeRows) suffix += ".whole";
   if (options.ahead) suffix += options.ahead == BlockOptions::Rows ? ".rows" : ".depth";
   return productFunction("strided", suffix.c_str(), a, b, c, emit);
 }

@@ -23,12 +23,13 @@ struct ShortTile {
 };
 
 /// The tile of short rows of a group; nullopt: the general one is as good.
-std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool finds) {
+std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool finds, int64_t vectorBytes) {
   if (kind == GroupKind::Scan && !reducesOuterAxis) return ShortTile{48, 128, 16};
   if (kind != GroupKind::Reduce) return std::nullopt;
   if (reducesOuterAxis) return ShortTile{48, 64, 16};
-  // Two tiles are faster than a part of a wide one; a search compares the positions of both.
-  return ShortTile{finds ? 64 : 112, 64, 64};
+  // With vectors of 64 bytes two tiles are faster than a part of a wide one, with shorter ones they are not
+  // (docs/decisions/0179); a search compares the positions of both.
+  return ShortTile{finds || vectorBytes < 64 ? 64 : 112, 64, 64};
 }
 
 /// Sums and scans combine tile after tile, so that their order depends on the extent of the tile along the
@@ -74,13 +75,15 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
   int64_t operations = 0;
   for (Operation &op : group.getBody().front().without_terminator())
     operations += !op.hasTrait<OpTrait::ConstantLike>();
-  const std::optional<ShortTile> tile = shortTile(kind, request.reducesOuterAxis, request.finds);
+  const std::optional<ShortTile> tile =
+      shortTile(kind, request.reducesOuterAxis, request.finds, capabilities.vectorBytes);
   if (tile && operations <= kMostOperations &&
       !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
     propose("short", RowBody::Short, "columns <= " + std::to_string(tile->longest), tile->rows,
             tile->columns);
   if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
-    const StreamedRows rows = StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain);
+    const StreamedRows rows =
+        StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain, capabilities.vectorBytes);
     const std::string count = request.extent("B") == 1 ? "rows * columns" : "B * rows * columns";
     std::string when = "columns";
     if (rows.shorter > 0)

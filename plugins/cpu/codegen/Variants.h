@@ -24,12 +24,14 @@ struct StreamedRows {
            (!count || *count >= elements);
   }
 
-  static StreamedRows of(bool finds, bool readsNarrow, bool readsAgain) {
+  /// `vectorBytes`: of the target.
+  static StreamedRows of(bool finds, bool readsNarrow, bool readsAgain, int64_t vectorBytes) {
     if (finds) return {.least = 600, .most = INT64_MAX, .elements = 0, .shorter = 0};
     if (readsNarrow)
       return {.elements = 1 << 22, .shorter = 0}; // widening hides more of the memory's latency
-    // Elements that are read again are in a near cache by then.
-    if (readsAgain) return {.elements = 1 << 20, .readFromMemory = 1 << 22};
+    // Elements that are read again are in a near cache by then. Processors with shorter vectors have smaller
+    // ones (docs/decisions/0179).
+    if (readsAgain) return {.elements = vectorBytes < 64 ? 3 << 17 : 1 << 20, .readFromMemory = 1 << 22};
     return {.elements = 1 << 18};
   }
 };

@@ -1,5 +1,17 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize,tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile{chain-bodies=bf16=bf16.dot},cse)' | FileCheck %s --check-prefix=PAIRS
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-legalize-bounds,tile-vectorize{vector-bytes=32},tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile,cse)' | FileCheck %s --check-prefix=SHORT
+
+// Vectors of 32 bytes have no masked loads of 16 bits: only tiles whose columns all exist are read where they are.
+// SHORT: func.func private @mma.chain.bf16.f32.bf16.f32.64.whole(
+// SHORT-NOT: masked.load %{{.*}}xbf16
+// SHORT-LABEL: func.func @tsr_kernel_few(
+// SHORT: call @mma.dot.bf16.f32.bf16.f32(
+// SHORT: %[[WHOLE:.*]] = arith.cmpi eq, %{{.*}}, %c64
+// SHORT: arith.andi %{{.*}}, %[[WHOLE]]
+// SHORT: call @mma.chain.bf16.f32.bf16.f32.64.whole(
+// SHORT: } else {
+// SHORT: call @read.bf16.f32.32x64(
 
 // With vectors of 64 bytes few rows multiply a narrow right operand where it is: masked loads, widened.
 // CHECK: func.func private @mma.chain.bf16.f32.bf16.f32.64(

@@ -1,4 +1,14 @@
 // RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize,tile-fuse,tile-legalize-numerics{pairs-of-bf16},tile-plan-memory),cpu-lower-tile)' | FileCheck %s
+// RUN: tsr-opt %s -pass-pipeline='builtin.module(tile.kernel(tile-vectorize{vector-bytes=32},tile-fuse,tile-legalize-numerics,tile-plan-memory),cpu-lower-tile)' | FileCheck %s --check-prefix=SHORT
+
+// With 16 registers: 6 rows by 2 vectors, which are loaded without masks.
+// SHORT: func.func private @mma.strided.f32.f32.48.fresh.whole.depth(
+// SHORT: scf.for %{{.*}} -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// SHORT-NOT: llvm.intr.masked.load
+// SHORT-COUNT-12: math.fma
+// SHORT-NOT: math.fma
+// SHORT: scf.yield
+// SHORT-LABEL: func.func @tsr_kernel_turned(
 
 // The left operand stays in its tensor: the product gets its address and both strides, exchanged for a transpose.
 // CHECK: func.func private @[[F:mma.strided.f32.f32.48.fresh.depth]](
