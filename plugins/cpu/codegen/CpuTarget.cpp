@@ -10,6 +10,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 namespace tessera::cpu {
 namespace {
@@ -82,6 +83,38 @@ void keepBlends(llvm::Module &module) {
       }
 }
 
+/// Gives every masked store a plain one for masks that are all set: masks of rows and of whole tiles mostly
+/// are, and processors without AVX-512 have no cheap masked store (docs/decisions/0181).
+void storeWholeVectors(llvm::Module &module) {
+  std::vector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (auto store = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+            store && store->getIntrinsicID() == llvm::Intrinsic::masked_store &&
+            !llvm::isa<llvm::Constant>(store->getArgOperand(store->arg_size() - 1)))
+          stores.push_back(store);
+  for (llvm::IntrinsicInst *store : stores) {
+    llvm::IRBuilder<> b(store);
+    llvm::Value *value = store->getArgOperand(0), *mask = store->getArgOperand(store->arg_size() - 1);
+    auto type = llvm::cast<llvm::FixedVectorType>(value->getType());
+    // Lanes as wide as the elements stay in a vector register across the branch; those of i1 would be packed.
+    const unsigned lanes = type->getNumElements();
+    auto wide = llvm::FixedVectorType::get(b.getIntNTy(type->getScalarSizeInBits()), lanes);
+    llvm::Value *kept = b.CreateSExt(mask, wide);
+    llvm::Value *bits = b.CreateBitCast(mask, b.getIntNTy(lanes));
+    llvm::Instruction *whole = nullptr, *part = nullptr;
+    llvm::SplitBlockAndInsertIfThenElse(
+        b.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType())), store->getIterator(), &whole,
+        &part);
+    llvm::IRBuilder<>(whole).CreateAlignedStore(value, store->getArgOperand(1), llvm::Align(1));
+    store->moveBefore(part->getIterator());
+    llvm::IRBuilder<> inPart(store);
+    store->setArgOperand(store->arg_size() - 1,
+                         inPart.CreateICmpSLT(kept, llvm::Constant::getNullValue(wide)));
+  }
+}
+
 /// Calls emit(LlvmTarget) for `target`.
 template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
   initializeOnce();
@@ -98,7 +131,9 @@ template <class Emit> auto emitFor(const CpuTarget &target, Emit emit) {
   auto anything = [](std::string_view) { return true; }; // the linker checks the symbols
   auto finish = [hasMaskedStores = target.vectorBytes >= 64](llvm::Module &module) {
     storeSingleLanes(module);
-    if (!hasMaskedStores) keepBlends(module);
+    if (hasMaskedStores) return;
+    keepBlends(module);
+    storeWholeVectors(module);
   };
   llvmTarget.prepare = setWidth;
   llvmTarget.mayCall = anything;
