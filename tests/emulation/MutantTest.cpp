@@ -2,6 +2,7 @@
 // barrier that separates accesses of different lanes, and each wait that is too short for a copy.
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tests/emulation/Mutants.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -144,9 +145,17 @@ INSTANTIATE_TEST_SUITE_P(Samples, Mutants,
                          testing::Values(sharedRows("ptx", "sm_80"), sharedRows("rocm", "gfx1100"),
                                          softmax("levelzero", "pvc", 1), gemm("ptx", "sm_80", 0),
                                          gemm("ptx", "sm_90a", 0), gemm("rocm", "gfx1100", 1),
-                                         gemm("levelzero", "pvc", 1), sharedScan("ptx", "sm_90a"),
-                                         sharedScan("rocm", "gfx942"), sharedScan("levelzero", "pvc")),
-                         [](const auto &info) { return info.param.name + "_" + info.param.arch; });
+                                         gemm("levelzero", "pvc", 1), gemm("ptx", "sm_89", 0),
+                                         gemm("rocm", "gfx90a", 1), gemm("rocm", "gfx942", 1),
+                                         gemm("levelzero", "acm-g10", 1), sharedRows("ptx", "sm_90a"),
+                                         softmax("levelzero", "acm-g10", 1), sharedScan("ptx", "sm_90a"),
+                                         sharedScan("rocm", "gfx1100"), sharedScan("rocm", "gfx942"),
+                                         sharedScan("levelzero", "pvc")),
+                         [](const auto &info) {
+                           std::string name = info.param.name + "_" + info.param.arch;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 } // namespace
 } // namespace tessera::emulation
