@@ -134,6 +134,7 @@ private:
   // NonTemporal.cpp: results that are larger than the caches.
   /// Finds out, before the first program, which results are stored past the caches.
   void beginNonTemporal();
+  Value hasWholeLines(const View &);
   Value anyNonTemporal();
   /// Orders these stores before what follows the function.
   void endNonTemporal();

@@ -17,6 +17,9 @@ namespace {
 constexpr int64_t kLineBytes = 64;
 /// Narrower vectors would need more than two stores for a line.
 constexpr int64_t kLeastBytes = 32;
+/// Vectors of half a line leave part of a line to an ordinary store at each end of a row, unless rows are
+/// whole lines. The line is then written and read again, which only long rows outweigh (docs/decisions/0187).
+constexpr int64_t kLeastRowBytes = 4096;
 
 /// May another thread learn before the end of the function that an element was stored?
 bool publishes(tile::KernelOp kernel) {
@@ -47,9 +50,25 @@ void KernelLowering::beginNonTemporal() {
       bytes = b_.createOrFold<arith::MulIOp>(bytes, size);
     auto known = getConstantIntValue(bytes);
     if (known && *known < kNonTemporalBytes) continue;
-    nonTemporal_[view.data] =
+    Value isLarge =
         b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, bytes, constant(kNonTemporalBytes));
+    if (vectorBytes_ < kLineBytes) {
+      Value wholeLines = hasWholeLines(view);
+      if (isConstantIntValue(wholeLines, 0)) continue;
+      isLarge = b_.createOrFold<arith::AndIOp>(isLarge, wholeLines);
+    }
+    nonTemporal_[view.data] = isLarge;
   }
+}
+
+/// i1: rows consist of whole lines, or nearly.
+Value KernelLowering::hasWholeLines(const View &view) {
+  Value row =
+      b_.createOrFold<arith::MulIOp>(view.sizes.back(), constant(tessera::storageBytes(view.element)));
+  Value rest = b_.createOrFold<arith::RemUIOp>(row, constant(kLineBytes));
+  return b_.createOrFold<arith::OrIOp>(
+      b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, row, constant(kLeastRowBytes)),
+      b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, rest, constant(0)));
 }
 
 void KernelLowering::storeWhole(const View &view, Value v, Value to) {

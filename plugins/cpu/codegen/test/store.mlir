@@ -2,10 +2,17 @@
 
 // A vector of 8 elements at the end of a row: plain stores of 4, 2 and 1, where AVX's masked store is slow. A row that is
 // past the tensor's end is not touched: its masked load goes to the tensor's first element.
-// A whole vector of a large result is stored past the caches where its address is a multiple of its size.
+// A whole vector of a large result is stored past the caches where its address is a multiple of its size. Vectors of half a line
+// need rows of whole lines, or long ones (docs/decisions/0187).
 // CHECK-LABEL: func.func @tsr_kernel_rows(
 // CHECK-NOT: masked.store
-// CHECK: %[[LARGE:.*]] = arith.cmpi uge, %{{.*}}, %c16777216
+// CHECK: %[[IS_LARGE:.*]] = arith.cmpi uge, %{{.*}}, %c16777216
+// CHECK: %[[ROW:.*]] = arith.muli %{{.*}}, %c4 : index
+// CHECK: %[[REST:.*]] = arith.remui %[[ROW]], %c64
+// CHECK: %[[IS_LONG:.*]] = arith.cmpi uge, %[[ROW]], %c4096
+// CHECK: %[[ARE_LINES:.*]] = arith.cmpi eq, %[[REST]], %c0
+// CHECK: %[[WHOLE:.*]] = arith.ori %[[IS_LONG]], %[[ARE_LINES]]
+// CHECK: %[[LARGE:.*]] = arith.andi %[[IS_LARGE]], %[[WHOLE]]
 // CHECK: %[[BITS:.*]] = arith.select %[[LARGE]], %c31_i64, %c-1_i64
 // CHECK: arith.andi %{{.*}}, %[[BITS]]
 // CHECK: llvm.store %{{.*}} {alignment = 32 : i64, nontemporal} : vector<8xf32>, !llvm.ptr
