@@ -54,6 +54,14 @@ def slices():
                        ("twice", "x[:, :, ::2][:, :, ::-1]"), ("of-sum", "(x + x)[:, ::-1, ::2]")):
         yield case(f"slice/{name}", params, text, lambda x, t=text: eval(t), some)
     yield case("slice/dims", params, "x[:, :, M - 1::-1] + x[:, :, M - 1::-1]", lambda x: x[:, :, x.shape[1] - 1::-1] * 2, [s for s in SIZES if s["N"] >= s["M"]], tolerance={"ulps": 1})
+    # What is outside a slice is no element of a reduction: 0 would be the largest.
+    for axis in (0, 1, 2):
+        for kind, text, own in (("steps", "x[::-1, ::3, ::2]", np.s_[::-1, ::3, ::2]), ("reversed", "x[:, :, ::-1]", np.s_[:, :, ::-1])):
+            yield case(f"slice/max-{kind}-{axis}", params, f"ts.max(-ts.exp({text}), axis={axis})", lambda x, a=axis, o=own: (-np.exp(x[o])).max(a),
+                       SIZES, tolerance=close("f32"))
+            yield case(f"slice/argmax-{kind}-{axis}", params, f"ts.argmax(-ts.abs({text}), axis={axis})", lambda x, a=axis, o=own: (-np.abs(x[o])).argmax(a).astype("i4"), SIZES, result="i32")
+    yield case("slice/softmax", params, "ts.softmax(-ts.exp(x[:, :, ::-1]))", lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(-np.exp(x[:, :, ::-1].astype("f8")))), SIZES,
+               tolerance=close("f32"))
     yield case("slice/fused", params, "ts.exp(x[:, :, ::-1]) * x[:, ::-1]", lambda x: np.exp(x[:, :, ::-1]) * x[:, ::-1], SIZES, tolerance=close("f32"))
     # Also of few elements or none such slices are empty.
     for name, text in (("after-end", "x[:, :, 4::4]"), ("before-begin", "x[:, :, :3:-4]")):

@@ -127,7 +127,11 @@ TypedValue GroupProgram::strided(graph::SliceOp op) {
     }
     positions.push_back(p);
   }
-  return readAt(params_[op.getInput()], positions);
+  TypedValue x = readAt(params_[op.getInput()], positions);
+  if (llvm::none_of(positions, [](const Position &p) { return p.index.has_value(); })) return x;
+  // A slice is inside its tensor, so that what is outside is also outside the result, whose end masks it.
+  // Flags of each index would mask every store as well (docs/decisions/0188).
+  return b_.fillMasked(x, b_.full(0, x.dtype, {}));
 }
 
 /// The part of the tile that is outside the tensor has the value.
