@@ -8,12 +8,14 @@ namespace tessera::bench {
 
 double CaseResult::best(size_t contender) const { return summarize(samples[contender]).min; }
 
+bool CaseResult::isWrong(const std::string &contender) const {
+  return std::find(wrong.begin(), wrong.end(), contender) != wrong.end();
+}
+
 size_t CaseResult::bestPeer() const {
   size_t best_ = 0;
   for (size_t i = 1; i < contenders.size(); ++i)
-    if (std::find(wrong.begin(), wrong.end(), contenders[i]) == wrong.end() &&
-        (!best_ || best(i) < best(best_)))
-      best_ = i;
+    if (!isWrong(contenders[i]) && (!best_ || best(i) < best(best_))) best_ = i;
   return best_;
 }
 

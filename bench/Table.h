@@ -12,10 +12,11 @@ struct CaseResult {
   double operations = 0, bytes = 0, limit = 0; // limit: seconds that no program can undercut; 0: unknown
   std::vector<std::string> contenders;         // generated code first
   std::vector<std::vector<double>> samples;    // seconds: each contender's rounds
-  bool ok = true;                              // our result was right
+  bool ok = true;                              // no result was wrong but those of libraries
   std::vector<std::string> wrong = {}; // contenders whose results were not: nothing is compared with them
 
   double best(size_t contender) const;
+  bool isWrong(const std::string &contender) const;
   size_t bestPeer() const;    // of those with right results; 0: there is none
   double speedOfPeer() const; // the best peer's time divided by ours
   double ofLimit() const { return limit / best(0); }

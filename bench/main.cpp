@@ -217,7 +217,8 @@ const cli::CommandSpec spec = {
   collective   all-reduce among two threads beside OpenMPI's among two processes
   plugin       a call through a plugin's table beside a virtual call; what finding plugins costs)",
     {{"full", 0, cli::OptionSpec::Flag, "", "the large sizes too; survey and choice: every row"},
-     {"record", 0, cli::OptionSpec::Flag, "", "write docs/measurements/NAME.md"},
+     {"record", 0, cli::OptionSpec::Flag, "",
+      "write docs/measurements/NAME.md, without AVX-512 docs/measurements/avx2/NAME.md"},
      {"json", 0, cli::OptionSpec::Flag, "", "print all tables as one JSON object, with every round's time"},
      {"html", 0, cli::OptionSpec::Value, "FILE", "write a report with drawings, in one file"},
      {"only", 0, cli::OptionSpec::Value, "PATTERN",

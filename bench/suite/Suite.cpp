@@ -50,10 +50,6 @@ void Trial::addPeer(const std::string &name, size_t resultBytes, const std::func
 
 namespace {
 
-bool contains(const std::vector<std::string> &names, const std::string &name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Keeps what Google Benchmark measured; nothing is printed while cases run.
 class Collector final : public benchmark::BenchmarkReporter {
 public:
@@ -76,7 +72,7 @@ void verify(const Trial &trial, CaseResult &out) {
   for (const Contender &c : trial.contenders) {
     c.poison();
     c.run();
-    if (trial.check(c.output).ok() || contains(out.wrong, c.name)) continue;
+    if (trial.check(c.output).ok() || out.isWrong(c.name)) continue;
     out.wrong.push_back(c.name);
     const bool isPeer = std::any_of(trial.lab.peers.begin(), trial.lab.peers.end(),
                                     [&](const Peer &p) { return c.name.starts_with(p.name); });

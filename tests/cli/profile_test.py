@@ -7,6 +7,7 @@ import sys
 import unittest
 
 from cli_test import ROOT, Cli, Tsr
+from variants_test import SHORT
 
 FUNCTION = """import tessera as ts
 
@@ -58,7 +59,7 @@ class Profile(Cli):
         bundle = self.folder / "total.tsrb"
         self.assertEqual(self.call("compile", self.file, "--emit", "bundle", "-o", bundle).status, 0)
         self.file = bundle
-        for n, name in ((64, "short"), (113, "general")):  # the limit between them is the target's
+        for n, name in ((SHORT, "short"), (SHORT + 1, "general")):
             (launch,) = self.document("--kernel", "total", "--dim", "R=3", f"N={n}")["launches"]
             self.assertEqual((launch["kernel"], launch["variant"], launch["dims"]), ("total.g0", name, {"R": 3, "N": n}))
             self.assertEqual(launch["bytes"], 4 * (3 * n + 3))

@@ -118,14 +118,8 @@ def bits(x):
     return x.view({2: "u2", 4: "u4", 8: "u8"}[x.itemsize])
 
 
-class Strict(Cli):
-    def numbers(self, *shape):
-        """Of magnitudes so different that each order of a sum has bits of its own."""
-        return (self.random.standard_normal(shape) * np.exp2(self.random.integers(-8, 8, shape))).astype("f4")
-
-    def setUp(self):
-        super().setUp()
-        self.random = np.random.default_rng(20)
+class Devices(Cli):
+    """Runs the program `self.file` under strict on CPU levels and emulated devices."""
 
     def run_on(self, device, inputs, outputs):
         """The outputs of the program on a CPU level or an emulated device."""
@@ -143,6 +137,16 @@ class Strict(Cli):
 
     def levels(self):
         return LEVELS if "avx512vl" in pathlib.Path("/proc/cpuinfo").read_text() else LEVELS[:2]
+
+
+class Strict(Devices):
+    def numbers(self, *shape):
+        """Of magnitudes so different that each order of a sum has bits of its own."""
+        return (self.random.standard_normal(shape) * np.exp2(self.random.integers(-8, 8, shape))).astype("f4")
+
+    def setUp(self):
+        super().setUp()
+        self.random = np.random.default_rng(20)
 
     def check(self, source, inputs, expected, devices):
         self.source(source)

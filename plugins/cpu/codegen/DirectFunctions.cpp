@@ -19,7 +19,7 @@ constexpr int64_t kRowVectors = 8;
 /// Products of few rows prefetch rows of B this many rows before their use.
 constexpr int64_t kRowsAhead = 8;
 /// Strided products prefetch rows of A this many blocks before their use.
-constexpr int64_t kBlocksAhead = 2, kLineBytes = 64;
+constexpr int64_t kBlocksAhead = 2;
 /// Locality of a prefetch into the second-level cache: columns at a stride of rows fill few sets of the
 /// first, and what comes from memory passes through the second, which awaits more lines at a time.
 constexpr int32_t kSecondLevel = 2;

@@ -16,6 +16,9 @@ namespace tessera::cpu {
 /// The largest number of steps along its depth that a product takes per iteration.
 inline constexpr int64_t kProductTurn = 4;
 
+/// Of every x86-64 processor's caches.
+inline constexpr int64_t kLineBytes = 64;
+
 /// The vectors of a block of a product that reads its operands in place.
 inline constexpr int64_t kChainVectors = 2;
 

@@ -14,7 +14,6 @@ using namespace mlir;
 namespace tessera::cpu {
 namespace {
 
-constexpr int64_t kLineBytes = 64;
 /// Narrower vectors would need more than two stores for a line.
 constexpr int64_t kLeastBytes = 32;
 /// Vectors of half a line leave part of a line to an ordinary store at each end of a row, unless rows are
@@ -61,7 +60,7 @@ void KernelLowering::beginNonTemporal() {
   }
 }
 
-/// i1: rows consist of whole lines, or nearly.
+/// i1: are rows whole cache lines, or so long that their ends do not matter?
 Value KernelLowering::hasWholeLines(const View &view) {
   Value row =
       b_.createOrFold<arith::MulIOp>(view.sizes.back(), constant(tessera::storageBytes(view.element)));

@@ -19,23 +19,22 @@ template <class T, bool TransposedA, bool TransposedB> class Panels {
   static constexpr int64_t kMostColumns = 4 * kPanelColumns;
   static_assert(kPanelElements * int64_t(sizeof(T)) <= kPanelBytes &&
                 kGroupRows * (kPanelElements / kPanelColumns) * int64_t(sizeof(T)) <= kRowsOfABytes);
-  /// Steps of k of a panel, which packed rows of A hold.
-  static constexpr int64_t kMostDepth =
-      TransposedA && kPacksBlocks ? kPanelElements / kPanelColumns - 4 * kLanes<T> : kPanelElements;
+  /// The steps of k for which kGroupRows rows of A, packed in blocks, fit their memory.
+  static constexpr int64_t kPackedDepth = kPanelElements / kPanelColumns - 4 * kLanes<T>;
   static_assert(!kPacksBlocks ||
-                kGroupRows / kBlockRows *
-                        blockElements<T, kBlockRows>(kPanelElements / kPanelColumns - 4 * kLanes<T>) *
-                        int64_t(sizeof(T)) <=
+                kGroupRows / kBlockRows * blockElements<T, kBlockRows>(kPackedDepth) * int64_t(sizeof(T)) <=
                     kRowsOfABytes);
+  /// The most steps of k of a panel.
+  static constexpr int64_t kMostDepth = TransposedA && kPacksBlocks ? kPackedDepth : kPanelElements;
   static_assert(kGroupRows % kBlockRows == 0 && kBlockRows == rowsOf(kMaxVectors));
   /// With fewer rows, packing B takes longer than it saves.
   static constexpr int64_t kRowsWorthPacking = kPacksBlocks ? 17 : 64;
   /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
   static constexpr int64_t kFetchedDepth = 128;
   static constexpr int64_t kPageBytes = 4096;
-  /// B is read in place if this many bytes hold all of it. The rows of more than the second of these, if it
-  /// is read in place, are fetched.
+  /// A B of at most so many bytes is read in place.
   static constexpr int64_t kInPlaceBytes = int64_t{kPacksBlocks ? 32 : 512} << 10;
+  /// The rows of a larger B are fetched ahead if it is read in place all the same.
   static constexpr int64_t kNearBytes = int64_t{512} << 10;
   /// Rows of an operand that are fetched ahead while it is packed.
   static constexpr int64_t kFetchedAhead = 16;
