@@ -4,6 +4,7 @@
 #include "compiler/pipeline/Compilation.h"
 #include "compiler/pipeline/OrderOfSums.h"
 #include "core/service/BuildId.h"
+#include "core/support/Fork.h"
 #include <algorithm>
 #include <cstring>
 
@@ -338,10 +339,12 @@ public:
 
 } // namespace
 
-extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins) {
+extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins,
+                                                   ForkMutexes *mutexes) {
   static Service service; // stateless
   if (!buildId || std::strcmp(buildId, TESSERA_BUILD_ID) != 0) return nullptr;
   if (plugins) codegen::setCodegenPlugins(*plugins);
+  if (mutexes) joinForkMutexes(*mutexes);
   return &service;
 }
 

@@ -327,11 +327,10 @@ private:
   }
 };
 
+CachedCompiler &cached = *new CachedCompiler; // never destroyed: calls may outlive static destructors
+
 } // namespace
 
-CompilerService *cachedCompiler() {
-  static auto &compiler = *new CachedCompiler; // never destroyed: calls may outlive static destructors
-  return &compiler;
-}
+CompilerService *cachedCompiler() { return &cached; }
 
 } // namespace tessera

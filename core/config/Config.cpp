@@ -24,6 +24,7 @@ State &state() {
   static State &s = *new State; // never destroyed: settings may be read after static destructors
   return s;
 }
+[[maybe_unused]] const State &madeState = state(); // when the library is loaded: see HeldAcrossFork
 
 /// Returns the file's settings, reading it if necessary. Precondition: the lock is held.
 const ConfigFile &current(State &s) {

@@ -1,5 +1,6 @@
 #include "core/launch/HostMachine.h"
 #include "core/support/HostCpu.h"
+#include "core/support/MadeOnce.h"
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -77,11 +78,12 @@ MachineConstants examineHost() {
           20000};
 }
 
+constinit MadeOnce<MachineConstants> knownHost;
+
 } // namespace
 
 MachineConstants machineConstants(int64_t cores, bool isHost) {
-  static const MachineConstants host = examineHost();
-  MachineConstants out = isHost ? host : MachineConstants{};
+  MachineConstants out = isHost ? knownHost.get(examineHost) : MachineConstants{};
   out[0] = cores;
   return out;
 }

@@ -80,12 +80,13 @@ template <class T, size_t... Bits> constexpr auto entriesOf(std::index_sequence<
       run<T, (Bits & 1) != 0, (Bits & 2) != 0, (Bits & 4) != 0, (Bits & 8) != 0>...};
 }
 
+std::mutex mutex; // held while the library is opened
+[[maybe_unused]] auto &heldAcrossFork = *new HeldAcrossFork(mutex);
+
 } // namespace
 
 bool findBlas(std::string &why) {
   if (loaded.load(std::memory_order_acquire)) return true;
-  static std::mutex mutex;
-  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
   std::lock_guard lock(mutex);
   const Blas *blas = load(why);
   loaded.store(blas, std::memory_order_release);

@@ -29,6 +29,7 @@ Logger &logger() {
   static Logger *logger = new Logger; // never destroyed: static destructors may log messages
   return *logger;
 }
+[[maybe_unused]] const Logger &madeLogger = logger(); // when the library is loaded: see HeldAcrossFork
 
 } // namespace
 

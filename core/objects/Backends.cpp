@@ -41,6 +41,8 @@ BackendTable &backendTable() {
   static BackendTable &s = *new BackendTable;
   return s;
 }
+[[maybe_unused]] const BackendTable &madeTable =
+    backendTable(); // when the library is loaded: see HeldAcrossFork
 
 /// The name that tsrSelectBackend set. Has a lock of its own, because it is read for each context, even while
 /// a plugin is being created.
@@ -73,6 +75,8 @@ SelectedByCall &selectedByCall() {
   static SelectedByCall &s = *new SelectedByCall;
   return s;
 }
+[[maybe_unused]] const SelectedByCall &madeSelected =
+    selectedByCall(); // when the library is loaded: see HeldAcrossFork
 
 tsr_status_t statusOf(const PluginError &e) {
   const bool isDevice = e.code == refusal::kHardware || e.code == refusal::kDeviceNode ||

@@ -7,6 +7,8 @@ HandleTable &HandleTable::get() {
   static HandleTable *table = new HandleTable; // never destroyed: calls may come from static destructors
   return *table;
 }
+[[maybe_unused]] static const HandleTable &madeHandles =
+    HandleTable::get(); // when loaded: see HeldAcrossFork
 
 uintptr_t HandleTable::insert(HandleKind kind, void *object) {
   std::lock_guard lock(mutex_);

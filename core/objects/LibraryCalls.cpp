@@ -16,10 +16,11 @@ struct Description {
   std::string yaml;
 };
 
+std::mutex mutex;
+[[maybe_unused]] auto &heldAcrossFork = *new HeldAcrossFork(mutex);
+auto &known = *new std::map<std::string, Description>; // at most one entry per library call
+
 const Description *describe(const GemmCall &call, std::string &why) {
-  static std::mutex mutex;
-  static auto &heldAcrossFork [[maybe_unused]] = *new HeldAcrossFork(mutex);
-  static auto &known = *new std::map<std::string, Description>; // at most one entry per library call
   std::lock_guard lock(mutex);
   auto [it, isNew] = known.try_emplace(call.name());
   if (isNew) {

@@ -69,6 +69,7 @@ TraceState &traceState() {
   static TraceState *state = new TraceState; // never destroyed: streams may report while the process ends
   return *state;
 }
+[[maybe_unused]] const TraceState &madeState = traceState(); // when the library is loaded: see HeldAcrossFork
 
 /// What a device reports to a trace.
 ActivitySink sinkOf(const ContextObject &context, std::shared_ptr<TraceSink> sink) {

@@ -17,6 +17,7 @@ Endings &endings() {
   static Endings &s = *new Endings; // never destroyed: used while static destructors run
   return s;
 }
+[[maybe_unused]] const Endings &madeEndings = endings(); // when the library is loaded: see HeldAcrossFork
 
 } // namespace
 

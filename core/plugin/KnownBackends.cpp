@@ -20,6 +20,8 @@ const std::vector<KnownBackend> &knownBackends() {
   };
   return table;
 }
+[[maybe_unused]] static const auto &madeTable =
+    knownBackends(); // when the library is loaded: see HeldAcrossFork
 
 const KnownBackend *knownBackend(std::string_view name) {
   for (const KnownBackend &row : knownBackends())

@@ -30,6 +30,8 @@ RegisteredPlugins &table() {
       *new RegisteredPlugins; // never destroyed: plugins are used until the process has ended
   return s;
 }
+[[maybe_unused]] const RegisteredPlugins &madeTable =
+    table(); // when the library is loaded: see HeldAcrossFork
 
 auto findIn(std::vector<std::shared_ptr<Plugin>> &plugins, std::string_view name) {
   return std::find_if(plugins.begin(), plugins.end(), [&](const auto &p) { return p->name == name; });

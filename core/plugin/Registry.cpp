@@ -44,6 +44,8 @@ LoadedPlugins &loadedPlugins() {
       *new LoadedPlugins; // never destroyed: plugins are used until the process has ended
   return s;
 }
+[[maybe_unused]] const LoadedPlugins &madePlugins =
+    loadedPlugins(); // when the library is loaded: see HeldAcrossFork
 
 /// Runs when the process ends, before the destructors of objects from libraries loaded earlier.
 void shutDownPlugins() {

@@ -22,7 +22,10 @@ public:
 private:
   /// A call that lasts longer, perhaps because it waits for the thread that forks, does not hold up the fork.
   static constexpr std::chrono::seconds kLongestWait{10};
-  std::optional<std::chrono::steady_clock::time_point> since_; // guarded by the gate's mutex
+  /// fork() tries again within microseconds: what follows the last try by more is another fork.
+  static constexpr std::chrono::seconds kLongestPause{1};
+  std::optional<std::chrono::steady_clock::time_point> since_; // the first try in vain
+  std::chrono::steady_clock::time_point last_;                 // both are guarded by the gate's mutex
 };
 
 struct Gate {
@@ -47,11 +50,14 @@ bool QuietGate::try_lock() {
   Gate &g = gate();
   if (!g.mutex.try_lock()) return false;
   const auto now = std::chrono::steady_clock::now();
-  if (!since_) since_ = now;
-  if (g.process != forkCount() || g.inside <= insideHere || now - *since_ >= kLongestWait) {
+  if (g.process != forkCount() || g.inside <= insideHere) {
     since_.reset();
     return true;
   }
+  if (!since_ || now - last_ > kLongestPause) since_ = now;
+  last_ = now;
+  // The time stays: another mutex may be locked, and then the fork tries all of them again.
+  if (now - *since_ >= kLongestWait) return true;
   g.mutex.unlock();
   return false;
 }

@@ -75,7 +75,7 @@ Expected<Loaded> load() {
                : noCompiler("the compiler is not installed:" + tried,
                             "install the package libtessera-compiler, which puts it beside libtessera.so");
   auto entry = reinterpret_cast<decltype(&tesseraCompilerService)>(dlsym(library, "tesseraCompilerService"));
-  CompilerService *service = entry ? entry(TESSERA_BUILD_ID, &codegenPlugins()) : nullptr;
+  CompilerService *service = entry ? entry(TESSERA_BUILD_ID, &codegenPlugins(), &forkMutexes()) : nullptr;
   if (!service)
     return noCompiler(std::string(kLibrary) + " is of another build than this libtessera.so (" +
                           TESSERA_BUILD_ID + ")",

@@ -167,10 +167,13 @@ public:
 };
 
 class CodegenPlugins;
+class ForkMutexes;
 
 /// Returns the compiler. Exported by libtessera-compiler.so. Returns null unless `buildId` equals
 /// TESSERA_BUILD_ID of the caller's build. The targets of `plugins`, which must live as long as the process,
-/// are added to the compiler's own. If `plugins` is null, those of an earlier call stay.
-extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins = nullptr);
+/// are added to the compiler's own. If `plugins` is null, those of an earlier call stay. The compiler's
+/// mutexes are held across forks by `mutexes`, if it is not null.
+extern "C" CompilerService *tesseraCompilerService(const char *buildId, CodegenPlugins *plugins = nullptr,
+                                                   ForkMutexes *mutexes = nullptr);
 
 } // namespace tessera

@@ -1,75 +1,74 @@
 #include "core/support/Fork.h"
+#include "core/support/ForkHandlers.h"
 #include <algorithm>
-#include <pthread.h>
-#include <unistd.h>
-#include <vector>
 
 namespace tessera {
-namespace {
 
-constexpr useconds_t kPauseUs = 50;
+std::atomic<uint64_t> ForkState::forks{0};
 
-std::atomic<uint64_t> forks{0};
-
-struct State {
-  std::mutex mutex; // guards the members below; also held across a fork
-  std::vector<const HeldAcrossFork *> held;
-};
-
-State &state() {
-  static State &s = *new State; // never destroyed: a fork may happen until the process ends
+ForkState &ForkState::ofLibrary() {
+  static ForkState &s = *new ForkState; // never destroyed: a fork may happen until the process ends
   return s;
 }
 
-/// Retries until it holds all mutexes. They have no lock order, since plugin code that runs under one of them
-/// may lock any other.
-void beforeFork() {
-  State &s = state();
-  for (;;) {
-    s.mutex.lock();
-    size_t locked = 0;
-    while (locked < s.held.size() && s.held[locked]->tryLock())
-      ++locked;
-    if (locked == s.held.size()) return;
-    while (locked > 0)
-      s.held[--locked]->unlock();
-    s.mutex.unlock(); // the holder of one of the mutexes may be waiting in enter()
-    usleep(kPauseUs);
-  }
+void ForkState::add(const HeldAcrossFork &held) {
+  std::lock_guard lock(mutex_);
+  if (host_)
+    host_->add(held);
+  else
+    held_.push_back(&held);
 }
 
-void inParent() {
-  State &s = state();
-  for (const HeldAcrossFork *mutex : s.held)
-    mutex->unlock();
-  s.mutex.unlock();
+void ForkState::remove(const HeldAcrossFork &held) {
+  std::lock_guard lock(mutex_);
+  if (host_)
+    host_->remove(held);
+  else
+    std::erase(held_, &held);
 }
 
-void inChild() {
-  forks.fetch_add(1, std::memory_order_relaxed);
-  State &s = state();
-  for (const HeldAcrossFork *mutex : s.held)
-    mutex->unlockInChild();
-  s.mutex.unlock();
+void ForkState::join(ForkMutexes &host) {
+  if (&host == this) return;
+  std::lock_guard lock(mutex_);
+  if (host_) return;
+  host_ = &host;
+  for (const HeldAcrossFork *held : held_)
+    host.add(*held);
+  held_.clear();
 }
 
-// Registered when the library is loaded, since a fork may precede every other call.
-[[maybe_unused]] const int registered = pthread_atfork(beforeFork, inParent, inChild);
-
-} // namespace
-
-uint64_t forkCount() { return forks.load(std::memory_order_relaxed); }
-
-void HeldAcrossFork::enter() {
-  State &s = state();
-  std::lock_guard lock(s.mutex);
-  s.held.push_back(this);
+bool ForkState::tryLock() {
+  mutex_.lock();
+  size_t locked = 0;
+  while (locked < held_.size() && held_[locked]->tryLock())
+    ++locked;
+  if (locked == held_.size()) return true;
+  while (locked > 0)
+    held_[--locked]->unlock();
+  mutex_.unlock(); // the holder of one of the mutexes may be waiting in add()
+  return false;
 }
 
-HeldAcrossFork::~HeldAcrossFork() {
-  State &s = state();
-  std::lock_guard lock(s.mutex);
-  std::erase(s.held, this);
+void ForkState::unlock() {
+  for (const HeldAcrossFork *held : held_)
+    held->unlock();
+  mutex_.unlock();
 }
+
+void ForkState::unlockInChild() {
+  for (const HeldAcrossFork *held : held_)
+    held->unlockInChild();
+  mutex_.unlock();
+}
+
+uint64_t forkCount() { return ForkState::forks.load(std::memory_order_relaxed); }
+
+ForkMutexes &forkMutexes() { return ForkState::ofLibrary(); }
+
+void joinForkMutexes(ForkMutexes &host) { ForkState::ofLibrary().join(host); }
+
+void HeldAcrossFork::enter() { forkMutexes().add(*this); }
+
+HeldAcrossFork::~HeldAcrossFork() { forkMutexes().remove(*this); }
 
 } // namespace tessera

@@ -9,10 +9,32 @@
 
 namespace tessera {
 
+class HeldAcrossFork;
+
 /// Returns the number of forks between the process that loaded the library and this one. An object created
 /// under another count belongs to a parent process: its threads do not exist here, and they may have held its
 /// locks.
 uint64_t forkCount();
+
+/// The mutexes that fork() locks. A library that holds mutexes of its own and is opened by another one, as
+/// the compiler is, hands them to the other's set: two fork handlers, each with its own set, would wait for
+/// each other's holders. Thread-safe.
+class ForkMutexes {
+public:
+  virtual void add(const HeldAcrossFork &) = 0;
+  virtual void remove(const HeldAcrossFork &) = 0;
+
+protected:
+  ~ForkMutexes() = default;
+};
+
+/// Returns the set of the library that contains this copy of the file. A fork locks it if ForkHandlers.cpp is
+/// linked in as well.
+ForkMutexes &forkMutexes();
+
+/// Hands what this library's set holds now and later to `host`, which must live as long as the process. Only
+/// the first call has an effect.
+void joinForkMutexes(ForkMutexes &host);
 
 /// Keeps a mutex usable in the child of a fork: fork() waits until it holds the mutex, so that no other
 /// thread holds it and the data it guards is consistent. The mutex must outlive this object. No user code may

@@ -1,4 +1,5 @@
 #include "core/support/HostCpu.h"
+#include "core/support/MadeOnce.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <cstring>
@@ -50,12 +51,13 @@ bool isZen4() {
   const unsigned sixteens = model.number / 16;
   return sixteens == 1 || sixteens == 6 || sixteens == 7 || sixteens == 10;
 }
+
+constinit MadeOnce<bool> knownZen4; // once, because a virtual machine is left for each question
 } // namespace
 
 std::string_view hostCpuName() {
   __builtin_cpu_init();
-  static const bool zen4 = isZen4(); // a virtual machine is left for each question
-  if (zen4) return "znver4";
+  if (knownZen4.get(isZen4)) return "znver4";
 #define TESSERA_CPU_NAME(NAME)                                                                               \
   if (__builtin_cpu_is(NAME)) return NAME;
 #include "sdk/schema/cpu_names.def"
@@ -84,13 +86,14 @@ uint64_t readXcr0() {
   return uint64_t{d} << 32 | a;
 }
 
+constinit MadeOnce<TileRegisters> knownTiles;
+
 const TileRegisters &hostTiles() {
-  static const TileRegisters tiles = [] {
+  return knownTiles.get([] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) d = 0;
     return examineTiles(d, readXcr0(), requestTiles);
-  }();
-  return tiles;
+  });
 }
 
 bool supports(std::string_view feature) {

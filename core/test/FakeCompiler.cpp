@@ -131,8 +131,8 @@ class FakeCompiler final : public CompilerService {
 
 } // namespace
 
-extern "C" __attribute__((visibility("default"))) CompilerService *tesseraCompilerService(const char *buildId,
-                                                                                          CodegenPlugins *) {
+extern "C" __attribute__((visibility("default"))) CompilerService *
+tesseraCompilerService(const char *buildId, CodegenPlugins *, ForkMutexes *) {
   static FakeCompiler compiler;
   if (std::getenv("FAKE_COMPILER_REFUSES") || std::strcmp(buildId, TESSERA_BUILD_ID) != 0) return nullptr;
   return &compiler;

@@ -93,6 +93,10 @@ struct Known {
   std::shared_ptr<const TunedRows> rows;
 };
 
+// Never destroyed: threads may compile after static destructors.
+Known &known = *new Known;
+const auto &none = *new auto(std::make_shared<const TunedRows>());
+
 std::shared_ptr<const TunedRows> readPath(const std::string &path) {
   auto out = std::make_shared<TunedRows>();
   Expected<std::string> bytes = readFile(path, kMostBytes);
@@ -160,9 +164,6 @@ std::string tunedPath() {
 }
 
 std::shared_ptr<const TunedRows> tunedRows() {
-  // Never destroyed: threads may compile after static destructors.
-  static Known &known = *new Known;
-  static const auto &none = *new auto(std::make_shared<const TunedRows>());
   const std::string path = tunedPath();
   struct stat status = {};
   if (path.empty() || (::stat(path.c_str(), &status) != 0 && errno == ENOENT)) return none;

@@ -193,6 +193,7 @@ State &state() {
   static State &s = *new State; // never destroyed: a late question may outlive static destructors
   return s;
 }
+[[maybe_unused]] const State &madeState = state(); // when the library is loaded: see HeldAcrossFork
 
 } // namespace
 

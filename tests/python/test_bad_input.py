@@ -373,7 +373,7 @@ class Processes(Case):
 
     def test_a_fork_while_threads_work(self):
         self.run_program("""
-            import os, threading, numpy as np, tessera as ts
+            import os, threading, time, numpy as np, tessera as ts
             x = np.ones(64, "f4")
             text = "import tessera as ts\\n@ts.jit\\ndef f(x):\\n    return x * {}.0\\n"
             f = ts.compile(text.format(2)).f
@@ -388,9 +388,12 @@ class Processes(Case):
             threads = [threading.Thread(target=work) for _ in range(3)]
             for t in threads: t.start()
             for _ in range(4):
+                begin = time.monotonic()
                 child = os.fork()
                 if child == 0:
                     os._exit(0 if f(x)[0] == 2 and ts.compile(text.format(7)).f(x)[0] == 7 else 1)
+                # after 10 seconds a fork gives up waiting for the compilations, which need a part of one
+                assert time.monotonic() - begin < 9
                 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
             end.set()
             for t in threads: t.join()

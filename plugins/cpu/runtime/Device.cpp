@@ -1,6 +1,8 @@
 #include "plugins/cpu/runtime/Device.h"
 #include "numerics/DType.h"
 #include "plugins/cpu/runtime/Topology.h"
+#include <atomic>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace tessera::cpu {
@@ -56,9 +58,13 @@ DeviceInfo readDeviceInfo() {
 } // namespace
 
 const DeviceInfo &deviceInfo() {
-  // never destroyed: threads may outlive static destructors
-  static const auto &info = *new const DeviceInfo(readDeviceInfo());
-  return info;
+  // Never destroyed: threads may outlive static destructors. No initialiser of a static object, which a fork
+  // may leave unfinished in the child: of two callers at the same time each reads it, and one result is kept.
+  static constinit std::atomic<const DeviceInfo *> known{nullptr};
+  if (const DeviceInfo *info = known.load(std::memory_order_acquire)) return *info;
+  auto read = std::make_unique<const DeviceInfo>(readDeviceInfo());
+  const DeviceInfo *kept = nullptr;
+  return known.compare_exchange_strong(kept, read.get(), std::memory_order_acq_rel) ? *read.release() : *kept;
 }
 
 } // namespace tessera::cpu

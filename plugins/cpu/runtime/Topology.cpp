@@ -55,7 +55,11 @@ std::string ownGroup() {
 
 int coreCount() {
   using namespace std::chrono;
-  static const int quota = groupCoreLimit("/sys/fs/cgroup", ownGroup());
+  // Read at the first use, by each of several callers at that time. No initialiser: a fork may interrupt one.
+  static constinit std::atomic<int> limit{0};
+  int quota = limit.load(std::memory_order_relaxed);
+  if (quota == 0)
+    limit.store(quota = groupCoreLimit("/sys/fs/cgroup", ownGroup()), std::memory_order_relaxed);
   static std::mutex mutex;
   static cpu_set_t seen;
   static std::atomic<int> count{0};

@@ -236,6 +236,7 @@ Standby<Call> &standby() {
   static auto *shared = new Standby<Call>;
   return *shared;
 }
+[[maybe_unused]] const auto &madeStandby = standby(); // when the library is loaded: no fork may interrupt it
 
 /// Calls that wait for a thread of oneTBB to wake. A helper that stays would keep the only one from them.
 std::atomic<int> waking{0};
