@@ -199,10 +199,15 @@ protected:
   bool makeKey() {
     Small<int64_t, kSmall * kMaxRank> extents(count_ * kMaxRank);
     size_t seen = 0;
+    // A float of Python takes f64 beside arrays of f64: as f32 it would lose digits, and mix with them by a
+    // cast only.
+    int ofFloat = TSR_DTYPE_F32;
+    for (size_t i = 0; i < count_; ++i)
+      if (isTensor_[i] && tensors_[i].dtype == TSR_DTYPE_F64) ofFloat = TSR_DTYPE_F64;
     for (size_t i = 0; i < count_; ++i) {
       if (!state_.parameters[i].isOpen) continue;
       if (!isTensor_[i]) {
-        const int dtype = dtypeOfScalar(values_[i], name(i));
+        const int dtype = dtypeOfScalar(values_[i], name(i), ofFloat);
         if (dtype < 0) return false;
         key_.push(dtype);
         key_.push(-1);

@@ -142,8 +142,8 @@ bool readScalar(PyObject *object, int dtype, const char *name, uint64_t &bits) {
   return isFloat ? readFloat(object, dtype, name, bits) : readInt(object, dtype, name, bits);
 }
 
-int dtypeOfScalar(PyObject *object, const char *name) {
-  if (PyFloat_CheckExact(object)) return TSR_DTYPE_F32;
+int dtypeOfScalar(PyObject *object, const char *name, int ofFloat) {
+  if (PyFloat_CheckExact(object)) return ofFloat;
   if (PyBool_Check(object)) return TSR_DTYPE_BOOL;
   if (PyLong_Check(object)) {
     int overflow = 0;
@@ -165,7 +165,7 @@ int dtypeOfScalar(PyObject *object, const char *name) {
       if (known == name) return value;
   }
   clearError();
-  if (PyFloat_Check(object)) return TSR_DTYPE_F32;
+  if (PyFloat_Check(object)) return ofFloat;
   refuseType(object, name, ": expected an array or a number",
              "pass a NumPy array, a ts.Array, a tensor of DLPack, or a number");
   return -1;

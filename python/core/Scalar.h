@@ -8,8 +8,8 @@ namespace tessera::python {
 /// it. Returns false after raising.
 bool readScalar(PyObject *object, int dtype, const char *name, uint64_t &bits);
 /// The dtype of a scalar whose parameter has no type: that of a NumPy scalar, bool, i32 (i64 if it does not
-/// fit), f32. -1 after raising.
-int dtypeOfScalar(PyObject *object, const char *name);
+/// fit), `ofFloat`. -1 after raising.
+int dtypeOfScalar(PyObject *object, const char *name, int ofFloat);
 /// The name of an object's type; "" after raising.
 std::string nameOfType(PyObject *object);
 

@@ -287,8 +287,10 @@ class Calls(unittest.TestCase):
                 np.testing.assert_array_equal(y, 3 * x)
             self.assertEqual(len(compiled), 1, compiled)
             x, y = floats(20).astype("f8"), np.zeros(20)
-            scaled(x, y, np.float64(0.1))
-            np.testing.assert_array_equal(y, 0.1 * x)
+            for number in (0.1, np.float64(0.1)):  # a float is f64 beside arrays of f64: as f32 it would be another number
+                y[:] = 0
+                scaled(x, y, number)
+                np.testing.assert_array_equal(y, 0.1 * x)
             self.assertEqual(len(compiled), 2)
             self.assertEqual(compiled[1], {"x": "tessera.Tensor['d0', tessera.f64]", "y": "tessera.Tensor['d0', tessera.f64]",
                                            "a": "tessera.f64"})
