@@ -102,6 +102,18 @@ public:
            });
   }
 
+  /// The dim that is the quotient of the two; nullopt if it is none.
+  std::optional<LinearSum> quotient(const LinearSum &dividend, const LinearSum &divisor) const {
+    auto isEqual = [&](const std::optional<LinearSum> &sum) {
+      return sum && sum->terms == dividend.terms && sum->constant == dividend.constant;
+    };
+    for (const std::string &dim : dims_) {
+      LinearSum size{{{dim, 1}}, 0, 1};
+      if (isEqual(product(size, divisor)) || isEqual(product(divisor, size))) return size;
+    }
+    return std::nullopt;
+  }
+
 private:
   static std::string slotText(size_t slot) { return "$" + std::to_string(slot); }
 
@@ -232,6 +244,93 @@ bool isInside(const Extents &extents, Value view, unsigned dim, Value start, int
   return rest && extents.isNonNegative(*base) && extents.isNonNegative(*rest);
 }
 
+/// Sums that bound an index wherever it is computed: each of `least` is at most the index, each of `most` at
+/// least.
+struct Ends {
+  SmallVector<LinearSum, 2> least, most;
+};
+
+/// More operations between an index and what it is computed from are not looked through.
+constexpr unsigned kLongestChain = 8;
+
+Ends endsOf(const Extents &extents, Value v, unsigned depth = 0) {
+  v = uncast(v);
+  if (auto sum = extents.sumOf(v)) return {{*sum}, {*sum}};
+  Ends ends;
+  if (depth == kLongestChain) return ends;
+  Operation *op = v.getDefiningOp();
+  auto of = [&](Value operand) { return endsOf(extents, operand, depth + 1); };
+  auto addTo = [](SmallVectorImpl<LinearSum> &to, const LinearSum &x, const LinearSum &y, int64_t factor) {
+    if (auto sum = combine(x, y, factor)) to.push_back(std::move(*sum));
+  };
+  auto addAll = [&](SmallVectorImpl<LinearSum> &to, ArrayRef<LinearSum> xs, ArrayRef<LinearSum> ys,
+                    int64_t factor) {
+    for (const LinearSum &x : xs)
+      for (const LinearSum &y : ys)
+        addTo(to, x, y, factor);
+  };
+  if (auto variable = dyn_cast<BlockArgument>(v)) {
+    auto loop = dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp());
+    if (!loop || variable != loop.getInductionVar() || getConstantIntValue(loop.getStep()).value_or(0) <= 0)
+      return ends;
+    ends.least = of(loop.getLowerBound()).least;
+    addAll(ends.most, of(loop.getUpperBound()).most, number(1), -1);
+  } else if (auto id = v.getDefiningOp<ProgramIdOp>()) {
+    ends.least = {number(0)};
+    if (auto count = extents.sizeOfPrograms(id.getAxis(), 1)) addTo(ends.most, *count, number(1), -1);
+  } else if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
+    const bool adds = isa<arith::AddIOp>(op);
+    const Ends x = of(op->getOperand(0)), y = of(op->getOperand(1));
+    addAll(ends.least, x.least, adds ? y.least : y.most, adds ? 1 : -1);
+    addAll(ends.most, x.most, adds ? y.most : y.least, adds ? 1 : -1);
+  } else if (auto product = v.getDefiningOp<arith::MulIOp>()) {
+    const auto factor = getConstantIntValue(product.getRhs());
+    if (!factor || *factor <= 0) return ends;
+    const Ends x = of(product.getLhs());
+    addAll(ends.least, number(0), x.least, *factor);
+    addAll(ends.most, number(0), x.most, *factor);
+  } else if (isa_and_nonnull<arith::DivUIOp, arith::RemUIOp>(op)) { // a divisor of 0 is undefined
+    const Ends x = of(op->getOperand(0)), y = of(op->getOperand(1));
+    auto isNonNegative = [&](const LinearSum &sum) { return extents.isNonNegative(sum); };
+    if (llvm::none_of(x.least, isNonNegative)) return ends;
+    ends.least = {number(0)};
+    if (isa<arith::RemUIOp>(op)) {
+      if (llvm::any_of(y.least, isNonNegative)) addAll(ends.most, y.most, number(1), -1);
+    } else if (auto divisor = extents.sumOf(op->getOperand(1))) {
+      for (const LinearSum &most : x.most) // below q * d: the quotient is below q
+        if (auto end = combine(most, number(1), 1))
+          if (auto size = extents.quotient(*end, *divisor)) addTo(ends.most, *size, number(1), -1);
+    }
+  } else if (isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op)) {
+    for (Value operand : op->getOperands()) {
+      Ends x = of(operand);
+      if (isa<arith::MinSIOp>(op))
+        ends.most.append(x.most);
+      else
+        ends.least.append(x.least);
+    }
+  }
+  return ends;
+}
+
+/// Is the element known to be inside wherever it is accessed?
+bool isInside(const Extents &extents, Value view, ValueRange indices) {
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    const auto size = extents.extentOf(view, static_cast<unsigned>(dim));
+    if (!size) return false;
+    const Ends ends = endsOf(extents, index);
+    auto isBelow = [&](const LinearSum &most) {
+      auto rest = combine(*size, most, -1);
+      if (rest) rest = combine(*rest, number(1), -1);
+      return rest && extents.isNonNegative(*rest);
+    };
+    if (llvm::none_of(ends.least, [&](const LinearSum &least) { return extents.isNonNegative(least); }) ||
+        llvm::none_of(ends.most, isBelow))
+      return false;
+  }
+  return true;
+}
+
 } // namespace
 
 bool isKnownInside(Value view, unsigned dim, Value start, int64_t extent) {
@@ -254,6 +353,17 @@ void markKnownInside(KernelOp kernel) {
     if (auto load = dyn_cast<LoadOp>(op)) mark(load);
     if (auto store = dyn_cast<StoreOp>(op)) mark(store);
     if (auto copy = dyn_cast<CpAsyncOp>(op)) mark(copy);
+  });
+}
+
+void markElementsInside(KernelOp kernel) {
+  const Extents extents(kernel);
+  auto mark = [&](auto op) {
+    if (isInside(extents, op.getView(), op.getIndices())) op.setInBounds(true);
+  };
+  kernel.walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadElemOp>(op)) mark(load);
+    if (auto store = dyn_cast<StoreElemOp>(op)) mark(store);
   });
 }
 

@@ -1,5 +1,6 @@
-// What the conditions of a kernel (`checks`, from ts.assume) say about windows of its tensors: a tensor whose
-// extent is a multiple of the loop's step has no ragged end.
+// What loops and the conditions of a kernel (`checks`, from ts.assume) say about the elements and windows of
+// its tensors: an index that a loop takes through a dim is inside, a tensor whose extent is a multiple of the
+// loop's step has no ragged end.
 #pragma once
 #include "compiler/tile/IR/TileDialect.h"
 #include "mlir/IR/Builders.h"
@@ -11,7 +12,11 @@ namespace tessera::tile {
 /// begins at another dim or at a parameter is inside for all launches.
 bool isKnownInside(mlir::Value view, unsigned dim, mlir::Value start, int64_t extent);
 
-/// Sets `in_bounds` of the loads, stores and copies of which every axis is known to be inside.
+/// Sets `in_bounds` of the loads, stores and copies of tiles of which every axis is known to be inside.
 void markKnownInside(KernelOp);
+
+/// Sets `in_bounds` of the loads and stores of elements whose indices loops, and divisions of a loop's
+/// variable, keep inside. The promise holds where the operation is, and not in another iteration.
+void markElementsInside(KernelOp);
 
 } // namespace tessera::tile

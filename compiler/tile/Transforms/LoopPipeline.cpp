@@ -116,7 +116,8 @@ bool Pipelining::onlyAddsToSums() {
 /// Emits the copies of a step for what `map` has for the loop's values.
 void Pipelining::emitCopies(OpBuilder &b, IRMapping map, Value slot) {
   for (Operation *op : indices_)
-    b.clone(*op, map);
+    if (auto load = dyn_cast<LoadElemOp>(b.clone(*op, map)))
+      load.setInBounds(false); // the step may be past the last
   int64_t bytes = 0;
   for (const StepCopy &copy : copies_)
     bytes += copy.buffer.getSizeInBytes();

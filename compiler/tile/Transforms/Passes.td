@@ -69,7 +69,8 @@ def TileSimplifyIndices : Pass<"tile-simplify-indices", "::tessera::tile::Kernel
   let description = [{
     The language rounds quotients down, and guards divisors of 0 and -1. Where operands are known not to be negative, as
     positions and dims are, a division is one of unsigned numbers, and comparisons of the guard that the sign decides are
-    constants. Arithmetic on i64 values that were indices becomes arithmetic on indices.
+    constants. Arithmetic on i64 values that were indices becomes arithmetic on indices. Elements whose indices are then known
+    to be inside their tensor, because loops and dims bound them, are marked `in_bounds`.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -12,13 +12,15 @@
 // are not negative, and a dim is not 0 in a lane if it is a factor of their number, so that most of the guard
 // and of the rounding is never needed. Arithmetic on i64 values that were indices becomes arithmetic on
 // indices, so that CSE merges it with the addresses. Operations fold on the way, because a later one is
-// simple only after those that it uses.
+// simple only after those that it uses. Then elements whose indices are simple enough to be known inside
+// their tensor are marked so.
 //
 // The pass runs before tile-hoist-invariants, which moves comparisons out of the loop over lanes, and before
 // the lowering of lanes, which looks for divisions of this form. It is only for scalars: nothing is known
 // about the elements of tiles.
 #include "compiler/tile/IR/TileDialect.h"
 #include "compiler/tile/Transforms/IndexBounds.h"
+#include "compiler/tile/Transforms/KnownExtents.h"
 #include "compiler/tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -71,6 +73,7 @@ class SimplifyIndices : public impl::TileSimplifyIndicesBase<SimplifyIndices> {
       op->erase();
       return WalkResult::skip(); // the walk would look for regions of the operation
     });
+    markElementsInside(getOperation());
   }
 
   /// Returns a simpler form of the operation's result; null: there is none.

@@ -105,3 +105,55 @@ tile.kernel @unknown(%y: !tile.view<?xi64>, %s: i64, %n: index) grid ["1"] attri
   tile.store_elem %r, %y[%c1] : i64, !tile.view<?xi64>
   tile.return
 }
+
+// Loops and dims keep indices inside: i and j + 1 of a triangle, and row and column of a lane. Nothing keeps i + 1 or the
+// element before a lane's own inside. Whether a loop goes up is not known of a step that is no constant.
+// CHECK-LABEL: tile.kernel @inside
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to
+// CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[I]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[J]], %c1
+// CHECK: tile.load_elem %x[%[[I]], %[[NEXT]]] {in_bounds}
+// CHECK: %[[BELOW:.*]] = arith.addi %[[I]], %c1
+// CHECK: tile.load_elem %x[%[[BELOW]], %[[J]]] :
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
+// CHECK: tile.load_elem %x[%c0, %[[K]]] :
+// CHECK: %[[ROW:.*]] = arith.divui
+// CHECK: %[[COLUMN:.*]] = arith.remui
+// CHECK: tile.load_elem %x[%[[ROW]], %[[COLUMN]]] {in_bounds}
+// CHECK: %[[LEFT:.*]] = arith.subi %[[COLUMN]], %c1
+// CHECK: tile.store_elem %{{.*}}, %x[%[[ROW]], %[[LEFT]]] :
+tile.kernel @inside(%x: !tile.view<?x?xf32>, %s: i64, %n: index) grid ["ceildiv(n * n, 4096)"] attributes {lanes_per_program = 4096 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = readwrite, dims = ["n", "n"]>,
+    #tile.param<name = "s", kind = scalar, dtype = i64>, #tile.param<name = "n", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %i step %c1 {
+      %next = arith.addi %j, %c1 : index
+      %a = tile.load_elem %x[%i, %next] : !tile.view<?x?xf32> -> f32
+      %below = arith.addi %i, %c1 : index
+      %b = tile.load_elem %x[%below, %j] : !tile.view<?x?xf32> -> f32
+      %sum = arith.addf %a, %b : f32
+      tile.store_elem %sum, %x[%c0, %c0] : f32, !tile.view<?x?xf32>
+    }
+  }
+  %step = arith.index_cast %s : i64 to index
+  scf.for %k = %c0 to %n step %step {
+    %v = tile.load_elem %x[%c0, %k] : !tile.view<?x?xf32> -> f32
+    tile.store_elem %v, %x[%c0, %c0] : f32, !tile.view<?x?xf32>
+  }
+  %p = tile.program_id 0 : index
+  %first = arith.muli %p, %c4096 : index
+  %last = arith.addi %first, %c4096 : index
+  %lanes = arith.muli %n, %n : index
+  %end = arith.minsi %last, %lanes : index
+  scf.for %i = %first to %end step %c1 {
+    %r = arith.divui %i, %n : index
+    %c = arith.remui %i, %n : index
+    %v = tile.load_elem %x[%r, %c] : !tile.view<?x?xf32> -> f32
+    %left = arith.subi %c, %c1 : index
+    tile.store_elem %v, %x[%r, %left] : f32, !tile.view<?x?xf32>
+  } {tile.lanes}
+  tile.return
+}
