@@ -12,7 +12,7 @@ import numpy as np
 from cases import program, want
 
 PROGRAMS = 100
-SIZES = [(1, 1, 1), (1, 3, 5), (2, 2, 16), (1, 4, 17), (2, 2, 33), (1, 1, 70), (1, 40, 1), (3, 5, 2), (1, 2, 64), (2, 7, 7)]
+SIZES = [(1, 1, 1), (1, 3, 5), (2, 2, 16), (1, 4, 17), (2, 2, 33), (1, 1, 70), (1, 40, 1), (3, 5, 2), (1, 2, 64), (2, 7, 7), (1, 3, 100)]
 RUNS = 4
 TABLE = 16
 
@@ -64,7 +64,8 @@ class Drawing:
     def condition(self):
         a = self.pick(["n", "m", "ts.i32(x)", "ts.i32(y)", f"A[{self.at()}]"])
         simple = f'{a} {self.pick(["<", ">", "==", "!=", "<=", ">="])} {self.pick(["n", "m", "q", "0", "3", "8"])}'
-        return self.pick([simple, simple, "x > 0 and x < W - 1 and y > 0", "x % 2 == 0", f"{simple} or x == y", "q > 0", "f > 3.0"])
+        return self.pick([simple, simple, "x > 0 and x < W - 1 and y > 0", "y == 0 or x == 0 or x == W - 1",
+                          "x >= 2 and W - 3 >= x and y < H - 1", "x != 5", "x % 2 == 0", f"{simple} or x == y", "q > 0", "f > 3.0"])
 
     def block(self, depth):
         lines = []

@@ -25,12 +25,14 @@ bool isCheap(Block &block) {
 } // namespace
 
 LogicalResult KernelLowering::LaneVectors::lower(scf::IfOp op) {
-  if (shapes_.of(op.getCondition()).kind != LaneShape::Uniform) return lowerDivergent(op);
+  const Value decision = isInterior_ ? decisions_.lookup(op) : Value();
+  if (!decision && shapes_.of(op.getCondition()).kind != LaneShape::Uniform) return lowerDivergent(op);
   SmallVector<Type> types;
   for (Value result : op.getResults())
     types.push_back(
         k_.vectorOf(result.getType(), shapes_.of(result).kind == LaneShape::Varying ? width_ : 0));
-  auto branch = scf::IfOp::create(b_, types, k_.scalar(op.getCondition()), op.elseBlock() != nullptr);
+  auto branch = scf::IfOp::create(b_, types, decision ? decision : k_.scalar(op.getCondition()),
+                                  op.elseBlock() != nullptr);
   for (auto [from, to] : {std::pair(op.thenBlock(), &branch.getThenRegion()),
                           std::pair(op.elseBlock(), &branch.getElseRegion())}) {
     if (!from) continue;

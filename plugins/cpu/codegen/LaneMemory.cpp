@@ -239,7 +239,7 @@ LogicalResult KernelLowering::LaneVectors::lower(tile::LoadElemOp op) {
   const View view = k_.views_[op.getView()];
   Type result = k_.vectorOf(loadedElementType(view.element), width_);
   vectors_[op.getResult()] = versioned(indicesOf(op.getIndices()), result, [&](ArrayRef<Index> indices) {
-    return loadVector(view, indices, op.getInBounds());
+    return loadVector(view, indices, op.getInBounds() || (isInterior_ && unmasked_.contains(op)));
   })[0];
   return success();
 }
@@ -257,7 +257,7 @@ LogicalResult KernelLowering::LaneVectors::lower(tile::StoreElemOp op) {
     return k_.lowerStoreElem(op);
   }
   versioned(indices, {}, [&](ArrayRef<Index> at) {
-    storeVector(view, at, op.getInBounds(), vector(op.getValue()));
+    storeVector(view, at, op.getInBounds() || (isInterior_ && unmasked_.contains(op)), vector(op.getValue()));
     return Value();
   });
   return success();

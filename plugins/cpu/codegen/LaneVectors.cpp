@@ -11,7 +11,8 @@ namespace tessera::cpu {
 
 namespace {
 
-/// A body of more operations is emitted once, with masks, instead of also without them for whole vectors.
+/// A body of more operations is emitted once, with masks, instead of also without them for whole and for
+/// interior vectors.
 constexpr int64_t kLargeBody = 400;
 
 /// Rows of fewer lanes are computed one lane after the other, with their divisions.
@@ -141,8 +142,8 @@ LogicalResult KernelLowering::LaneVectors::emitSegment(Value first, Value count)
   LogicalResult result = success();
   Value whole = isLarge ? count : k_.roundDown(count, width_);
   k_.upTo(k_.constant(0), whole, width_, [&](Value offset) {
-    Value mask = isLarge ? k_.rangeMask(offset, {}, count, width_) : Value();
-    result = emitVector(first, offset, mask);
+    result = isLarge ? emitVector(first, offset, k_.rangeMask(offset, {}, count, width_))
+                     : emitWholeVector(first, offset);
   });
   if (isLarge || failed(result)) return result;
   Value isCut = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, whole, count);

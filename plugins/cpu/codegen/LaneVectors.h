@@ -26,6 +26,7 @@ private:
   /// changes.
   LogicalResult emitSegment(Value first, Value count);
   LogicalResult emitVector(Value first, Value offset, Value mask);
+  LogicalResult emitWholeVector(Value first, Value offset);
   /// Emits scalar code for `count` lanes from `first` on.
   LogicalResult emitOneByOne(Value first, Value count);
   /// The quotient or remainder in the current lane, or in the first one of the vector.
@@ -69,6 +70,21 @@ private:
   Value tripCounts(mlir::scf::ForOp, Value lower, Value upper);
   LogicalResult lower(mlir::scf::WhileOp);
   LogicalResult lowerDivergent(mlir::scf::WhileOp);
+
+  // LaneInterior.cpp: vectors that need no masks
+  /// Conditions of scalars that hold if all lanes, or none, fulfil a condition of the lanes; null: not known
+  /// at the start of the vector.
+  struct Decided {
+    Value always, never;
+  };
+  bool isKnownAtStart(Value);
+  Value atStart(Value);
+  Decided decide(Value condition);
+  Decided decide(mlir::arith::CmpIOp);
+  Value isInside(Value tensor, mlir::ValueRange indices);
+  Value interiorOf(mlir::Block &);
+  /// The disjunction; a null operand is left out.
+  Value either(Value, Value);
 
   // LaneMemory.cpp
   struct Index {
@@ -131,6 +147,9 @@ private:
   llvm::DenseMap<Value, Value> steps_;              // of affine values whose step is no constant
   llvm::DenseMap<Operation *, Value> quotients_;    // of shapes_.divisions(), at the start of the segment
   llvm::MapVector<PrivateValue *, Value> gathered_; // vectors of partial results, in variables
+  bool isInterior_ = false;                         // what follows holds in the vector:
+  llvm::SmallPtrSet<Operation *, 8> unmasked_;      // accesses whose lanes are all inside
+  llvm::DenseMap<Operation *, Value> decisions_;    // branches that all lanes take (true) or none
 };
 
 } // namespace tessera::cpu

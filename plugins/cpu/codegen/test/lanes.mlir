@@ -243,3 +243,44 @@ tile.kernel @apart(%x: !tile.view<?xf32>, %z: !tile.view<?xf32>, %y: !tile.view<
   } {tile.lanes}
   tile.return
 }
+
+// One condition of scalars finds the vectors in which all lanes take the branch and read inside: they have no masks. The
+// others have.
+// CHECK-LABEL: func.func @tsr_kernel_neighbours(
+// CHECK: scf.for %[[J:.*]] = %c0 to %{{.*}} step %c16
+// CHECK: %[[C:.*]] = arith.addi %{{.*}}, %[[J]]
+// CHECK-DAG: %[[ALWAYS:.*]] = arith.cmpi sgt, %[[C]], %c0
+// CHECK-DAG: %[[LEFT:.*]] = arith.subi %[[C]], %c1
+// CHECK-DAG: arith.cmpi sge, %[[LEFT]], %c0
+// CHECK: scf.if %{{.*}} {
+// CHECK-NOT: masked
+// CHECK: llvm.load {{.*}} -> vector<16xf32>
+// CHECK-NOT: masked
+// CHECK: llvm.store {{.*}} : vector<16xf32>
+// CHECK: } else {
+// CHECK: llvm.intr.masked.load
+// CHECK: llvm.intr.masked.store
+tile.kernel @neighbours(%x: !tile.view<?x?xf32>, %y: !tile.view<?x?xf32>, %H: index, %W: index) grid ["ceildiv(H * W, 4096)"] attributes {lanes_per_program = 4096 : i64, scratch_bytes = 0 : i64, shared_bytes = 0 : i64, vector_bytes = 64 : i64, params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, access = read, dims = ["H", "W"]>,
+    #tile.param<name = "y", kind = tensor, dtype = f32, access = write, dims = ["H", "W"]>,
+    #tile.param<name = "H", kind = dim>, #tile.param<name = "W", kind = dim>]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4096 = arith.constant 4096 : index
+  %p = tile.program_id 0 : index
+  %first = arith.muli %p, %c4096 : index
+  %last = arith.addi %first, %c4096 : index
+  %lanes = arith.muli %H, %W : index
+  %end = arith.minsi %last, %lanes : index
+  scf.for %i = %first to %end step %c1 {
+    %r = arith.divui %i, %W : index
+    %c = arith.remui %i, %W : index
+    %inner = arith.cmpi sgt, %c, %c0 : index
+    scf.if %inner {
+      %left = arith.subi %c, %c1 : index
+      %v = tile.load_elem %x[%r, %left] : !tile.view<?x?xf32> -> f32
+      tile.store_elem %v, %y[%r, %c] {in_bounds} : f32, !tile.view<?x?xf32>
+    }
+  } {tile.lanes}
+  tile.return
+}
