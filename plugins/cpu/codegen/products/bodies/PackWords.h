@@ -86,7 +86,20 @@ template <class Kind, int64_t Step> struct WordPacking {
           for (int64_t j = 0; j < columns; j += line)
             __builtin_prefetch(from + (i + kFetchedAhead) * stride + j, /*write=*/0,
                                /*second-level cache*/ 2);
-      for (int64_t j = 0; j < columns; j += woven) {
+      int64_t j = 0;
+      if (count >= Kind::kGroup) // without tests in whole panels
+        for (T *panel = to; j + Width <= columns; j += Width, panel += words * Width)
+#pragma clang loop unroll(full)
+          for (int64_t w = 0; w < Width; w += woven) {
+            Line rows[Kind::kGroup];
+            for (int i = 0; i < Kind::kGroup; ++i)
+              rows[i] = loadAs<Line>(from + i * stride + j + w);
+            Vector<T> out[Packer::kVectors];
+            packer.weave(rows, out);
+            for (int v = 0; v < Packer::kVectors; ++v)
+              store(panel + w + v * kLanes<T>, out[v]);
+          }
+      for (; j < columns; j += woven) {
         Line rows[Kind::kGroup] = {};
         for (int i = 0; i < Kind::kGroup; ++i)
           if (i < count) rows[i] = loadFirst<Line>(from + i * stride + j, columns - j);
