@@ -24,6 +24,13 @@ int64_t mostFewRows(const Problem &p) {
   const bool isInCache = p.columns * p.depth * int64_t(sizeof(Kind::In)) <= kBytesInCache;
   return Kind::kGroup > 1 && isInCache ? kMostFewRows / 2 : kMostFewRows;
 }
+/// Does Skinny take the problem? With 16 registers, packing a B of floats that a near cache holds takes
+/// longer than it saves, too. Skinny copies its sums in the end, which few steps of k do not outweigh.
+template <class FewRows> bool takesFewRows(const Problem &p) {
+  if constexpr (kMaxVectors == 2 && Kind::kGroup == 1)
+    return FewRows::canCompute(p) && p.rows <= (p.depth < 64 ? 3 : FewRows::takes(p) ? 12 : 8);
+  return p.rows <= mostFewRows(p) && FewRows::takes(p);
+}
 
 } // namespace
 
@@ -75,7 +82,7 @@ extern "C" __attribute__((minsize)) void few(void *context, int64_t begin, int64
       candidate<Way::Row, TESSERA_B == n>([&] { return p->rows == 1; }, [&] { return p->rows == 1; },
                                           [&] { runWith(Row<T, TESSERA_A, Kind::In, Kind::Widen>(x)); }),
       candidate<Way::Skinny, TESSERA_B == n>([&] { return FewRows::canCompute(*p); },
-                                             [&] { return p->rows <= mostFewRows(*p) && FewRows::takes(*p); },
+                                             [&] { return takesFewRows<FewRows>(*p); },
                                              [&] { runWith(FewRows(x)); }));
   if (isDone) return;
   x.splitIntoRuns(begin, end, reinterpret_cast<Product::Call>(call), each);

@@ -345,6 +345,13 @@ std::vector<Case> narrow() {
   std::vector<Case> cases = edges();
   for (int64_t depth : {2, 3, 5, 63, 65, 127, 130})
     cases.push_back({13, 70, depth, 1, 1, 1, 2});
+  for (int64_t rows :
+       {2, 3, 4, 5, 8, 9}) // rows and steps for which AVX2 reads B in place, and one more or less
+    for (int64_t columns : {31, 32, 63, 64})
+      for (int64_t depth : {63, 64})
+        cases.push_back({rows, columns, depth, 1, 2, 1});
+  for (int64_t rows : {9, 12, 13}) // the same of a B that is not in a near cache
+    cases.push_back({rows, 1030, 270, 1, 2, 1});
   const std::vector<Case> more = {{70, 70, 1031},
                                   {50, 65, 2061, 1, 0, 2},
                                   {9, 130, 4107},
