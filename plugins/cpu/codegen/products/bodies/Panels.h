@@ -29,6 +29,9 @@ template <class T, bool TransposedA, bool TransposedB> class Panels {
   static_assert(kGroupRows % kBlockRows == 0 && kBlockRows == rowsOf(kMaxVectors));
   /// With fewer rows, packing B takes longer than it saves.
   static constexpr int64_t kRowsWorthPacking = kPacksBlocks ? 17 : 64;
+  /// The same of a B whose rows are at most so many bytes apart, so that they share no sets of the cache, and
+  /// that is the only one: those of a batch are not in a near cache, and packing fetches ahead.
+  static constexpr int64_t kRowsWorthPackingNarrow = kPacksBlocks ? 49 : 64, kNarrowBytes = 256;
   /// Steps of k at a time where the rows of B that follow are fetched meanwhile.
   static constexpr int64_t kFetchedDepth = 128;
   static constexpr int64_t kPageBytes = 4096;
@@ -45,7 +48,9 @@ public:
   void run(const Run &run) {
     const int64_t rows = least(p_.rows, run.rowBlocks * p_.blockRows);
     const int64_t bytesOfB = p_.columns * p_.depth * int64_t(sizeof(T));
-    packs_ = TransposedB || (rows >= kRowsWorthPacking && bytesOfB > kInPlaceBytes);
+    const bool isNarrow = p_.batchAxes == 0 && p_.strideB * int64_t(sizeof(T)) <= kNarrowBytes;
+    packs_ = TransposedB ||
+             (rows >= (isNarrow ? kRowsWorthPackingNarrow : kRowsWorthPacking) && bytesOfB > kInPlaceBytes);
     fetches_ = !packs_ && bytesOfB > kNearBytes;
     width_ = kPanelColumns;
     if (TransposedA && !fetches_) {

@@ -335,6 +335,10 @@ std::vector<Case> large() {
           {16, 200, 150, 2, 3, 1, 2}, // rows for which B is packed, and one less
           {5000, 1, 21},
           {900, 6, 40, 3, 1},
+          {48, 64, 130}, // a narrow B that is read in place by AVX2, and one row, column or batch more
+          {49, 64, 130},
+          {48, 65, 130},
+          {48, 64, 130, 0, 0, 0, 2},
           {100, 600, 300}, // panels of several blocks of columns
           {150, 330, 1100, 1, 0, 1},
           {40, 100, 50, 1, 0, 1, 2, 32, 16}, // blocks of other extents than register blocks
