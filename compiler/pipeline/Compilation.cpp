@@ -155,6 +155,7 @@ CompileStatus Compilation::begin(std::string_view source) {
   frontendOptions.dims = options_.dims;
   frontendOptions.tunables = options_.tunables;
   frontendOptions.supplied = options_.supplied;
+  frontendOptions.sharesTiles = target_->capabilities().threads > 0;
   frontend::Program program;
   if (auto status = frontend::compileToProgram(source, frontendOptions, program, diags_);
       status != CompileStatus::Ok)

@@ -172,6 +172,30 @@ def f({signature("MN", "f32")}):
     yield p
 
 
+def merged():
+    """Rows that GPUs sort in parts, which they merge four at a time: at the ends of parts and of merged parts, with many equal elements,
+    whose order shows which part came first, and topk of parts that are cut or not."""
+    for dtype in ("f32", "i64", "bf16", "u8"):
+        p = program(f"graph_sorting/merged/{dtype}", function("MN", dtype, "ts.sort(x), ts.argsort(x), ts.argsort(x, descending=True)"))
+        for n in (1024, 1025, 4096, 4097, 4099, 16384, 16385, 20011):
+            x = np.random.default_rng(n).integers(0, 100, (2, n)).astype("f8" if dtype in FLOATS or dtype in SMALL_FLOATS else "i8")
+            if dtype in ("f32", "bf16"):
+                x[:, ::97] = np.nan
+            x = quantize(x, dtype)
+            p.run({"M": 2, "N": n}, {"x": (dtype, x)}, outputs((sorted_by(dtype, x, 1, False)[0], sorted_by(dtype, x, 1, False)[1], sorted_by(dtype, x, 1, True)[1])))
+        yield p
+        for k in (1, 700, 2048, 2049):
+            p = program(f"graph_sorting/merged/{dtype}/{k}", function("MN", dtype, f"ts.topk(x, {k})"))
+            for n in (k, 4097, 8191, 16400):
+                x = quantize(np.random.default_rng(n).integers(0, 50, (2, n)), dtype)
+                p.run({"M": 2, "N": n}, {"x": (dtype, x)}, outputs(top(dtype, x, 1, True, k)))
+            yield p
+    for n in (16384, 16385, 70000):
+        x = np.random.default_rng(n).integers(-9999, 9999, n).astype("i8")
+        p = program(f"graph_sorting/merged/known/{n}", function((n,), "i32", "ts.sort(x, descending=True), ts.argsort(x, descending=True)"))
+        yield p.run({}, {"x": ("i32", x)}, outputs(sorted_by("i32", x, 0, True)))
+
+
 def programs():
-    for family in (rows, axes, known, long, nans, composed):
+    for family in (rows, axes, known, long, merged, nans, composed):
         yield from family()

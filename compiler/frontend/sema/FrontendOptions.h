@@ -16,6 +16,7 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, int64_t>> tunables; // chosen values; the others have their first value
   Supplied supplied;                                     // types and constants of the caller
   int64_t sharedLimit = int64_t(1) << 20;                // bytes of shared memory one program may allocate
+  bool sharesTiles = false; // do the target's threads share the tiles of a program?
 };
 
 } // namespace tessera::frontend

@@ -52,6 +52,36 @@ TEST(Graph, LiteralsAreWeakAndDimsAreNumbers) {
   EXPECT_THAT(of("return x * f * 2.0 if K > 1 else x"), HasSubstr("select(%11, %8, x)"));
 }
 
+/// Launches in the text of a function of one parameter.
+size_t launches(const std::string &parameter, const std::string &result, bool sharesTiles,
+                const std::string &of) {
+  FrontendOptions options;
+  options.sharesTiles = sharesTiles;
+  const std::string text = compile("import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor[" + parameter +
+                                       "]):\n  return " + result + "\n",
+                                   options)
+                               .text();
+  size_t count = 0;
+  const std::string name = " ts." + of + "(";
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(Graph, LongRowsAreMergedWhereThreadsShareTiles) {
+  const std::string any = "\"M\", \"N\", ts.f32";
+  EXPECT_EQ(launches(any, "ts.sort(x)", false, "sort_f32"), 1u);
+  EXPECT_EQ(launches(any, "ts.sort(x)", true, "sort_f32_runs"), 1u);
+  // 4096 * 4 ** 10 is above the most elements that a row has.
+  EXPECT_EQ(launches(any, "ts.sort(x)", true, "sort_f32_merge"), 10u);
+  EXPECT_EQ(launches("4096, ts.f32", "ts.sort(x)", true, "sort_f32_of_4096"), 1u);
+  EXPECT_EQ(launches("16384, ts.f32", "ts.sort(x)", true, "sort_f32_of_16384_merge"), 1u);
+  EXPECT_EQ(launches("16385, ts.f32", "ts.sort(x)", true, "sort_f32_of_16385_merge"), 2u);
+  // Parts of 1024 elements, of which topk keeps 8.
+  EXPECT_EQ(launches("16385, ts.i64", "ts.argsort(x)", true, "argsort_i64_of_16385_merge"), 3u);
+  EXPECT_EQ(launches("16384, ts.i64", "ts.topk(x, 8)[0]", true, "topk_i64_descending_8_of_16384_merge"), 2u);
+}
+
 TEST(Graph, SubscriptsByTuples) {
   // As in NumPy a tuple that is the whole subscript gives its items, and one that is an item is a list.
   const std::string list = of("return x[[0, 1]]");

@@ -385,6 +385,20 @@ def scale(x, y, a):
   EXPECT_EQ(service().compile(kOpen, options, bundle, diags), CompileStatus::Ok);
 }
 
+TEST(Pipeline, LongRowsAreSortedByWhatSharesTheTilesOfAProgram) {
+  const std::string source =
+      "import tessera as ts\n@ts.jit\ndef f(x: ts.Tensor[\"N\", ts.f32]):\n  return ts.sort(x)\n";
+  for (const char *target : {"cpu", "ptx:sm_80", "rocm:gfx942", "levelzero:pvc"}) {
+    CompileOptions options;
+    options.targets = {target};
+    std::string graph;
+    std::vector<Diagnostic> diags;
+    ASSERT_EQ(service().emit(source, options, Emit::Graph, graph, diags), CompileStatus::Ok) << target;
+    EXPECT_EQ(graph.find("launch @ts.sort_f32_merge") != std::string::npos, target != std::string("cpu"))
+        << target;
+  }
+}
+
 struct WrongTable {
   const char *from, *to, *text;
 };
