@@ -146,7 +146,7 @@ private:
 
 } // namespace
 
-static bool hasFixedOrder(const codegen::VariantProposal &p) {
+static bool keepsFixedOrder(const codegen::VariantProposal &p) {
   tessera::Expected<OrderClass> order = OrderClass::parse(p.order);
   return order && order->isFixed();
 }
@@ -157,7 +157,7 @@ LogicalResult proposeVariants(GroupOp group, graph::FuncOp function, const codeg
   const codegen::VariantRequest request = proposals.request();
   const std::vector<codegen::VariantProposal> proposed = target.proposeVariants(request);
   // Tiles that fixed reductions do not allow; the group's own one has been fitted to their blocks.
-  if (request.permits.fixedReductions && !llvm::all_of(proposed, hasFixedOrder)) return success();
+  if (request.permits.fixedReductions && !llvm::all_of(proposed, keepsFixedOrder)) return success();
   tessera::Expected<ArrayAttr> variants = proposals.attributes(proposed);
   if (!variants)
     return group.emitOpError() << "gets a variant from its target that cannot be read: "
