@@ -158,7 +158,9 @@ LogicalResult TileLowering::lowerBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     b_.setLoc(op.getLoc());
     beforeOp(&op);
-    if (!isDeferred(&op) && failed(lowerOp(&op))) return failure();
+    if (isDeferred(&op)) continue;
+    if (failed(lowerOp(&op))) return failure();
+    afterOp(&op);
   }
   if (Operation *last = block.empty() ? nullptr : &block.back();
       last && last->hasTrait<OpTrait::IsTerminator>())

@@ -198,6 +198,8 @@ protected:
   virtual bool isDeferred(Operation *) { return false; }
   /// Called before each operation of a block is lowered, also before its terminator.
   virtual void beforeOp(Operation *) {}
+  /// Called after each operation of a block that is lowered.
+  virtual void afterOp(Operation *) {}
   /// Called where the elements of the tile from `at` on are loaded, before they are.
   virtual void fetchAhead(tile::LoadOp, const Window &, Indices /*at*/) {}
   /// The program itself may write the tensor, so that reading an element counts as an effect.

@@ -287,8 +287,13 @@ private:
   /// The first row (axis 0) or column (i32) of the sums of the instruction that the warp takes part in.
   Value firstOfGroup(const layout::TileLayout &sums, const layout::Fragment &, Value warp, size_t axis);
   /// Awaits the product that was started, unless `op` may run beside it.
-  void beforeOp(mlir::Operation *op) override;
+  void awaitUnlessBeside(mlir::Operation *op);
   void awaitProduct(int64_t pending = 0);
+
+  // Barriers.cpp
+  void beforeOp(mlir::Operation *op) override;
+  /// Leaves out the barrier after `op` if the operation that follows touches nothing that `op` does.
+  void afterOp(mlir::Operation *op) override;
 
   // TensorProducts.cpp: products whose sums are in tensor memory
   LogicalResult planTensorMemory();
@@ -339,6 +344,7 @@ private:
   int64_t setColumns_ = 0;                                   // of a set of sums, if there are several
   tile::MmaOp passedProduct_;                  // whose sums a part of the roles passes to another
   Value tensorMemory_, commits_;               // its address (i32); pointer to the number of commits
+  bool mayLackBarrier_ = false;                // the operation that is being lowered follows a barrier
   bool owesBarrier_ = false;                   // after the loop: what it has read may be overwritten then
   bool owesAfterTurn_ = false;                 // the same, after the turn has been passed
   Value thread_;                               // i32

@@ -163,7 +163,7 @@ static bool runsBesideProducts(Operation *op) {
          llvm::none_of(op->getOperands(), isTile);
 }
 
-void KernelLowering::beforeOp(Operation *op) {
+void KernelLowering::awaitUnlessBeside(Operation *op) {
   if (!started_ || op->getBlock() != started_->op->getBlock() ||
       (runsBesideProducts(op) && !op->hasTrait<OpTrait::IsTerminator>()))
     return;
