@@ -1,5 +1,5 @@
 #include "core/support/Fork.h"
-#include "core/support/ForkHandlers.h"
+#include "core/support/ForkState.h"
 #include <algorithm>
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "core/support/ForkHandlers.h"
+#include "core/support/ForkState.h"
 #include <pthread.h>
 #include <unistd.h>
 

@@ -252,6 +252,8 @@ struct Ends {
 
 /// More operations between an index and what it is computed from are not looked through.
 constexpr unsigned kLongestChain = 8;
+/// More sums that bound one index are not kept: of several minima each term has two.
+constexpr size_t kMostSums = 8;
 
 Ends endsOf(const Extents &extents, Value v, unsigned depth = 0) {
   v = uncast(v);
@@ -261,7 +263,7 @@ Ends endsOf(const Extents &extents, Value v, unsigned depth = 0) {
   Operation *op = v.getDefiningOp();
   auto of = [&](Value operand) { return endsOf(extents, operand, depth + 1); };
   auto addTo = [](SmallVectorImpl<LinearSum> &to, const LinearSum &x, const LinearSum &y, int64_t factor) {
-    if (auto sum = combine(x, y, factor)) to.push_back(std::move(*sum));
+    if (auto sum = combine(x, y, factor); sum && to.size() < kMostSums) to.push_back(std::move(*sum));
   };
   auto addAll = [&](SmallVectorImpl<LinearSum> &to, ArrayRef<LinearSum> xs, ArrayRef<LinearSum> ys,
                     int64_t factor) {

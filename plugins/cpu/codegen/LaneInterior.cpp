@@ -8,7 +8,6 @@
 //     Y[r, c] = X[r-1, c-1] + X[r, c+1]       interior = never || (always && c - 1 >= 0 && c + 8 < W && ...)
 //
 // An interior vector takes each such branch with all its lanes or with none.
-#include "compiler/tile/Transforms/IndexBounds.h"
 #include "plugins/cpu/codegen/LaneVectors.h"
 
 using namespace mlir;
@@ -123,11 +122,16 @@ Value KernelLowering::LaneVectors::isInside(Value tensor, ValueRange indices) {
 /// Returns what must hold so that a vector which executes the block needs no masks; null: nothing.
 Value KernelLowering::LaneVectors::interiorOf(Block &block) {
   Value needed;
+  auto access = [&](auto op) {
+    Value inside = op.getInBounds() ? Value() : isInside(op.getView(), op.getIndices());
+    if (!inside) return;
+    unmasked_.insert(op);
+    needed = andMask(needed, inside);
+  };
   for (Operation &op : block.without_terminator()) {
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      // What only one side needs holds in vectors of the other side, too, if the side is known.
-      const bool hasMemory = branch.getNumResults() == 0 || !branch.getResult(0).getType().isInteger(1);
-      if (!hasMemory) continue; // of `and` and `or`
+      const bool isCondition = branch.getNumResults() != 0 && branch.getResult(0).getType().isInteger(1);
+      if (isCondition) continue; // `and` and `or`, which decide() looks into
       Value then = interiorOf(*branch.thenBlock()),
             otherwise = branch.elseBlock() ? interiorOf(*branch.elseBlock()) : Value();
       const Decided taken = decide(branch.getCondition());
@@ -136,6 +140,7 @@ Value KernelLowering::LaneVectors::interiorOf(Block &block) {
           decisions_[branch] = taken.always;
           needed = andMask(needed, either(taken.always, taken.never));
         }
+        // A vector of the other side needs nothing of this one.
         if (then) then = either(taken.never, then);
         if (otherwise) otherwise = either(taken.always, otherwise);
       }
@@ -144,15 +149,9 @@ Value KernelLowering::LaneVectors::interiorOf(Block &block) {
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       if (Value body = interiorOf(*loop.getBody())) needed = andMask(needed, body);
     } else if (auto load = dyn_cast<tile::LoadElemOp>(op)) {
-      if (Value inside = load.getInBounds() ? Value() : isInside(load.getView(), load.getIndices())) {
-        unmasked_.insert(&op);
-        needed = andMask(needed, inside);
-      }
+      access(load);
     } else if (auto store = dyn_cast<tile::StoreElemOp>(op)) {
-      if (Value inside = store.getInBounds() ? Value() : isInside(store.getView(), store.getIndices())) {
-        unmasked_.insert(&op);
-        needed = andMask(needed, inside);
-      }
+      access(store);
     }
   }
   return needed;
