@@ -304,6 +304,7 @@ def Graph_SliceOp : Graph_PureOp<"slice"> {
     A start is an expression of dims. With `steps`, element i along an axis is the tensor's at start + i * step; a step of 0
     repeats one element. The box is inside the tensor.
   }];
+  let hasFolder = 1;
   let arguments = (ins Graph_TensorType:$input, Tile_IndexExprArray:$starts, OptionalAttr<DenseI64ArrayAttr>:$steps);
   let assemblyFormat = "$input `starts` custom<IndexExprs>($starts) (`steps` $steps^)? attr-dict `:` functional-type($input, $result)";
 }

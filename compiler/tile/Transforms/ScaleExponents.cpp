@@ -21,10 +21,8 @@
 #include "compiler/tile/Transforms/Passes.h"
 #include "compiler/tile/Transforms/TileUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "numerics/functions/Coefficients.h"
 #include "llvm/ADT/SetVector.h"
-#include <limits>
 
 namespace tessera {
 #define GEN_PASS_DEF_TILESCALEEXPONENTS
@@ -37,23 +35,6 @@ namespace {
 
 const double kLog2e = functions::kLog2eF[0] + functions::kLog2eF[1];
 constexpr double kLargestFactor = 0.99; // of a score, in the exponent of 2
-
-/// Returns the number that a float, or each element of a tile, is; nullopt if it is no such constant.
-std::optional<double> constantOf(Value v) {
-  Attribute constant;
-  if (!matchPattern(v, m_Constant(&constant))) return {};
-  if (auto tile = dyn_cast<DenseElementsAttr>(constant)) {
-    if (!tile.isSplat() || !isa<FloatType>(tile.getElementType())) return {};
-    return tile.getSplatValue<APFloat>().convertToDouble();
-  }
-  auto number = dyn_cast<FloatAttr>(constant);
-  return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
-}
-
-bool isLowest(Value v) {
-  const std::optional<double> number = constantOf(v);
-  return number && *number == -std::numeric_limits<double>::infinity();
-}
 
 /// Returns the operand whose elements are kept where `op` does not replace them by -inf; null if it is
 /// another operation.
@@ -68,7 +49,7 @@ OpOperand *keptBeside(Operation *op) {
 /// Returns the scale if `v` is a multiple of other scores by a constant that this pass may move.
 std::optional<double> scaleOf(Value v) {
   auto multiple = v.getDefiningOp<arith::MulFOp>();
-  const std::optional<double> scale = multiple ? constantOf(multiple.getRhs()) : std::nullopt;
+  const std::optional<double> scale = multiple ? constantFloat(multiple.getRhs()) : std::nullopt;
   return scale && *scale > 0 && *scale * kLog2e <= kLargestFactor ? scale : std::nullopt;
 }
 

@@ -47,16 +47,6 @@ std::optional<int64_t> countedAxis(Value v) {
   return axis;
 }
 
-/// Is it a constant tile of -inf?
-bool isLowest(Value v) {
-  DenseElementsAttr constant;
-  if (!matchPattern(v, m_Constant(&constant)) || !constant.isSplat() ||
-      !isa<FloatType>(constant.getElementType()))
-    return false;
-  auto element = constant.getSplatValue<APFloat>();
-  return element.isInfinity() && element.isNegative();
-}
-
 /// Returns the mask that the select is; nullopt if it is none.
 std::optional<CausalMask> causalMaskOf(arith::SelectOp select) {
   if (!isTile(select.getResult()) || !isTile(select.getCondition()) || !isLowest(select.getTrueValue()))

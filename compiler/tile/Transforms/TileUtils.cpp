@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -43,6 +44,22 @@ bool saturates(Operation *op) {
 }
 
 bool isCheap(Operation *op) { return isa<arith::ConstantOp, IotaOp, BroadcastOp, ExpandDimsOp>(op); }
+
+std::optional<double> constantFloat(Value v) {
+  Attribute constant;
+  if (!matchPattern(v, m_Constant(&constant))) return {};
+  if (auto tile = dyn_cast<DenseElementsAttr>(constant)) {
+    if (!tile.isSplat() || !isa<FloatType>(tile.getElementType())) return {};
+    return tile.getSplatValue<APFloat>().convertToDouble();
+  }
+  auto number = dyn_cast<FloatAttr>(constant);
+  return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
+}
+
+bool isLowest(Value v) {
+  const std::optional<double> number = constantFloat(v);
+  return number && *number == -std::numeric_limits<double>::infinity();
+}
 
 bool alwaysInMemory(Value v) {
   if (isInRegisters(v)) return false;

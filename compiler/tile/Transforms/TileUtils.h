@@ -35,6 +35,11 @@ bool isCheap(mlir::Operation *op);
 /// regions, copies?
 bool alwaysInMemory(mlir::Value v);
 
+/// Returns the number that a float, or each element of a tile, is; nullopt if it is no such constant.
+std::optional<double> constantFloat(mlir::Value v);
+/// Is it the constant -inf, or a tile of it?
+bool isLowest(mlir::Value v);
+
 /// Does the operation read this operand at other indices than its result's, or need it contiguous? The
 /// operand then needs memory of its own.
 bool needsMemoryOperand(mlir::OpOperand &use);
