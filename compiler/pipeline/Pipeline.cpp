@@ -47,11 +47,12 @@ bool addsShort(ArrayRef<MatrixProduct> products, DType factor) {
 void addSchedulePasses(PassManager &pm, const PipelineOptions &options) {
   // 1. Canonicalize & Simplify: before any decision, so that equal programs get equal decisions. Masks become
   // explicit only in phase 3, so what they depend on is not folded here. Reductions and scans are split while
-  // they still have all their axes. Formulas are decomposed next, so that CSE finds common parts. Index casts
-  // sink between them, so that CSE sees one form of each address. Storage comes last, because CSE merges
-  // values that need separate memory.
+  // they still have all their axes, and short ones become elementwise once adjacent axes are merged. Formulas
+  // are decomposed next, so that CSE finds common parts. Index casts sink between them, so that CSE sees one
+  // form of each address. Storage comes last, because CSE merges values that need separate memory.
   pm.addPass(createScheduleSpecializeLongVectors({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createScheduleSplitReductions({options.target.name()}));
+  pm.addNestedPass<graph::FuncOp>(createScheduleUnrollReductions({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createScheduleSplitScans({options.target.name()}));
   pm.addNestedPass<graph::FuncOp>(createGraphDecompose());
   pm.addNestedPass<graph::FuncOp>(createGraphSinkReshapes());

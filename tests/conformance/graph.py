@@ -629,7 +629,44 @@ def updates():
                lambda x, y: (lambda t: {"x": t, "result": t})(g.binary("add", x, g.moved(lambda v: v.ravel()[::-1].reshape(v.shape), x))))
 
 
+def short_reductions():
+    """Axes of a few elements, which are reduced by operations on slices: windows of pictures, the last axis, one before it,
+    adjacent ones, the first; of what is computed before from tensors that broadcast, and of slices and transposes."""
+    sizes = [{"H": h, "W": w} for h, w in ((0, 3), (1, 1), (3, 7), (5, 33), (2, 130))]
+    shapes = {"windows": (("H", 2, "W", 2), (1, 3)), "windows3": (("H", 3, "W", 3), (1, 3)), "windows4": (("H", 4, "W", 4), (1, 3)),
+              "channels_last": (("H", 2, "W", 2, 3), (1, 3)), "channels_first": ((2, "H", 3, "W", 2), (2, 4)),
+              "volumes": (("H", 2, "W", 2, 3, 2), (1, 3, 5)), "last": (("H", "W", 7), (2,)), "last8": (("H", "W", 8), (2,)),
+              "middle": (("H", 5, "W"), (1,)), "first": ((16, "H", "W"), (0,)), "adjacent": (("H", 2, 2, "W"), (1, 2)),
+              "outer": ((2, "H", "W", 3), (0, 3)), "large": (("H", 5, "W", 4), (1, 3)), "some_adjacent": (("H", 2, "W", 3, 2), (1, 3, 4))}
+    every = ("windows", "volumes", "last", "first", "outer")
+    for dtype in [*FLOATS, "i64", "i32", "u8", "i8", "bool"]:
+        is_float = DTYPES[dtype].is_float
+        for name in shapes if dtype in ("f32", "bf16", "u8") else every:
+            dims, axes = shapes[name]
+            kinds = ["max", "min", *(["sum", "prod"] if dtype != "bool" else []), *(["mean"] if is_float else [])]
+            calls = [(kind, keep) for kind in kinds for keep in (False, True)]
+            text = ", ".join(f"ts.{kind}(x, axis={axes}{', keepdims=True' if keep else ''})" for kind, keep in calls)
+            yield function(f"graph/reduce/short/{name}/{dtype}", {"x": (dims, dtype, *((0.5, 1.5) if is_float else ()))}, f"return {text}",
+                           lambda x, calls=calls, axes=axes: tuple(g.reduce(kind, x, axes, keep) for kind, keep in calls), sizes)
+    for dtype in ("f32", "bf16"):
+        computed = {"x": (("H", 2, "W", 2), dtype, 0.5, 2), "c": (("W", 1), dtype, 0.5, 2), "p": ((2, 1, 2), dtype, 0.5, 2), "b": (("H", "W"), dtype)}
+        yield function(f"graph/reduce/short/computed/{dtype}", computed,
+                       "y = ts.relu(x * c + p)\nreturn ts.sum(y, axis=(1, 3)) * b + b, ts.max(y, axis=(1, 3)), ts.mean(ts.mean(x * x, axis=(1, 3)), axis=1)",
+                       lambda x, c, p, b: (lambda y: (g.binary("add", g.binary("mul", g.reduce("sum", y, (1, 3)), b), b), g.reduce("max", y, (1, 3)),
+                                                      g.reduce("mean", g.reduce("mean", g.binary("mul", x, x), (1, 3)), 1)))(
+                           g.unary("relu", g.binary("add", g.binary("mul", x, c), p))), sizes[1:])
+        yield function(f"graph/reduce/short/shared/{dtype}", {"x": (("H", "W", 3), dtype, 0.5, 2)},
+                       "y = x * x\nreturn y, ts.sum(y, axis=2), ts.argmax(x, axis=2), x - ts.mean(x, axis=2, keepdims=True), ts.softmax(x)",
+                       lambda x: (lambda y: (y, g.reduce("sum", y, 2), g.reduce("argmax", x, 2),
+                                             g.binary("sub", x, g.reduce("mean", x, 2, True)), g.softmax(x, 2, False)))(g.binary("mul", x, x)), sizes[1:])
+        yield function(f"graph/reduce/short/views/{dtype}", {"x": (("H", 6, "W", 5), dtype, 0.5, 2)},
+                       "return ts.sum(x[:, 1::2, :, 3:0:-1], axis=(1, 3)), ts.max(x[:, 4:, :, 1], axis=1), ts.sum(ts.transpose(x, (0, 2, 3, 1))[..., ::3], axis=(2, 3))",
+                       lambda x: (g.reduce("sum", g.moved(lambda v: v[:, 1::2, :, 3:0:-1], x), (1, 3)),
+                                  g.reduce("max", g.moved(lambda v: v[:, 4:, :, 1], x), 1),
+                                  g.reduce("sum", g.moved(lambda v: np.transpose(v, (0, 2, 3, 1))[..., ::3], x), (2, 3))), sizes[1:])
+
+
 def programs():
-    for family in (unaries, binaries, scalars_and_choices, casts, widened, reductions, normalisations, products, fusions, attentions, losses, shapes,
+    for family in (unaries, binaries, scalars_and_choices, casts, widened, reductions, short_reductions, normalisations, products, fusions, attentions, losses, shapes,
                    tables, calls, updates):
         yield from family()

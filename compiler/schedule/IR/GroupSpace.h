@@ -6,6 +6,10 @@
 
 namespace tessera::schedule {
 
+/// With more operations, a program's tiles no longer fit in the caches. A slice is not one of them: it is
+/// read from where it is.
+inline constexpr int64_t kMaxGroupOperations = 48;
+
 /// The iteration space of a fusion group, and the axes of each value in it. Operations are added in program
 /// order; one that does not fit is refused and changes nothing. Used to form groups, to verify them and to
 /// emit their programs.

@@ -33,9 +33,6 @@ using namespace tessera::schedule;
 
 namespace {
 
-/// With more operations, a program's tiles no longer fit in the caches.
-constexpr size_t kMaxOperations = 48;
-
 /// A group being formed, or a single operation (a launch, a reshape, a constant).
 struct Node {
   GroupSpace space;
@@ -239,7 +236,7 @@ private:
         if (auto it = nodeOf_.find(operand); it != nodeOf_.end() && it->second != *latest)
           merge(it->second, *latest);
     Node &node = nodes_[*latest];
-    if (!node.isGroup || isLibraryCall(node) || node.ops.size() >= kMaxOperations) return false;
+    if (!node.isGroup || isLibraryCall(node) || computedBy(node) >= kMaxGroupOperations) return false;
     if (node.space.kind() == GroupKind::Matmul && isForReductions(op)) return false;
     if (add(node, op)) return false;
     for (Operation *added : node.ops) // also the copies of what it reads
@@ -255,7 +252,7 @@ private:
   void merge(size_t first, size_t second) {
     Node &from = nodes_[first], &to = nodes_[second];
     auto isElementwise = [](Operation *op) { return isElementwiseOp(op) || isa<graph::SliceOp>(op); };
-    if (!from.isGroup || from.ops.size() + to.ops.size() > kMaxOperations) return;
+    if (!from.isGroup || computedBy(from) + computedBy(to) > kMaxGroupOperations) return;
     if (to.ops.front()->hasAttr(schedule::kDecision)) return; // a group's is that of its first operation
     for (const Node *node : {&from, &to})
       if (node->space.kind() != GroupKind::Map || !llvm::all_of(node->ops, isElementwise)) return;
@@ -283,6 +280,10 @@ private:
     for (Operation *op : from.ops)
       nodeOf_[op->getResult(0)] = second;
     from.ops.clear(); // and no longer creates a group
+  }
+
+  static int64_t computedBy(const Node &node) {
+    return llvm::count_if(node.ops, [](Operation *op) { return !isa<graph::SliceOp>(op); });
   }
 
   static bool isLibraryCall(const Node &node) { return chosenVariant(node.ops.front()) == kBlas; }

@@ -41,6 +41,18 @@ def ScheduleSplitReductions : Pass<"schedule-split-reductions", "::tessera::grap
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
 }
 
+def ScheduleUnrollReductions : Pass<"schedule-unroll-reductions", "::tessera::graph::FuncOp"> {
+  let summary = "Reduces short axes by operations on slices";
+  let description = [{
+    A reduction of up to 16 elements, along axes whose extents are numbers, becomes as many slices, which are added, multiplied or
+    compared: `mean(x, axis=(1, 3))` of `[H, 2, W, 2]` is one elementwise group. Elementwise operations before it are computed of each
+    slice. Sums have the order of a profile with `fixed_reductions`. A last axis has at most 6 elements (4 of a byte); one axis that is
+    kept must be the last, and the target one without threads. Functions with `schedule.fusion = "none"` stay as they are.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "what is compiled for">];
+  let dependentDialects = ["::tessera::graph::GraphDialect", "::mlir::arith::ArithDialect"];
+}
+
 def ScheduleSplitScans : Pass<"schedule-split-scans", "::tessera::graph::FuncOp"> {
   let summary = "Scans long axes in parts";
   let description = [{
