@@ -24,11 +24,11 @@ def signature(params):
     return ", ".join(out)
 
 
-def function(name, params, body, model, sizes, scalars=None, before="", kernel="", prepare=None):
+def function(name, params, body, model, sizes, scalars=None, before="", kernel="", prepare=None, numerics="standard"):
     """params: name -> (dims, dtype[, low, high]), dims None for a scalar. `body` returns what `model` gives as a T or a
     tuple of them, from the parameters in order; in/out parameters it gives as a dict."""
     lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
-    p = program(name, f"{before}@ts.jit\ndef f({signature(params)}):\n{lines}", kernel="f" if before else kernel)
+    p = program(name, f"{before}@ts.jit\ndef f({signature(params)}):\n{lines}", kernel="f" if before else kernel, numerics=numerics)
     for seed, run in enumerate(sizes):
         inputs, values = {}, []
         for i, (param, (dims, dtype, *bounds)) in enumerate(params.items()):
@@ -284,6 +284,11 @@ def products():
         yield function(f"graph/matmul/shared/{dtype}", {"a": (("B", "M", "K"), dtype), "b": (("K", "N"), dtype)}, "return a @ b, a.T @ a",
                        lambda a, b: (g.matmul(a, b), g.matmul(g.transposed(a), a)), batches)
         yield function(f"graph/matmul/broadcast/{dtype}", {"a": (("B", 1, "M", "K"), dtype), "b": (("H", "K", "N"), dtype)}, "return a @ b", g.matmul, batches)
+    for numerics in ("standard", "strict"): # both operands are one tile
+        yield function(f"graph/matmul/square/{numerics}", {"x": ((1, "K"), "f32"), "y": (("B", 16, "K"), "f32"), "z": (("K", 1), "f32")},
+                       "return x @ x.T, y @ ts.transpose(y, (0, 2, 1)), z.T @ z",
+                       lambda x, y, z: (g.matmul(x, g.transposed(x)), g.matmul(y, g.transposed(y)), g.matmul(g.transposed(z), z)),
+                       [{"B": b, "K": k} for b, k in ((1, 1), (3, 7), (2, 256), (1, 700))], numerics=numerics)
     vectors = {"a": (("M", "K"), "f32"), "v": (("K",), "f32"), "w": (("M",), "f32")}
     yield function("graph/matmul/vectors", vectors, "return a @ v, w @ a, v @ v, ts.matmul(a.T, w)",
                    lambda a, v, w: (g.matmul(a, v), g.matmul(w, a), g.matmul(v, v), g.matmul(g.transposed(a), w)),

@@ -67,6 +67,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return check(isa<UnitAttr>(value) && isa<LoadOp>(op) && (op->use_empty() || op->hasOneUse()),
                  "a unit attribute on a tile.load that one product uses");
   if (name == kStrided) return check(isa<UnitAttr>(value) && isa<MmaOp>(op), "a unit attribute on tile.mma");
+  if (name == kLeaf) {
+    auto steps = dyn_cast<IntegerAttr>(value);
+    return check(isa<MmaOp>(op) && steps && steps.getValue().isStrictlyPositive(),
+                 "a number of steps on tile.mma");
+  }
   if (name == kProduct) {
     auto kernel = dyn_cast<KernelOp>(op);
     const std::string needs = kernel ? whyNoProduct(kernel) : "a tile.kernel";

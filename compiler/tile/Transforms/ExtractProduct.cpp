@@ -139,7 +139,11 @@ std::optional<Matcher::Operand> Matcher::operand(MmaOp mma, bool isLeft, Value k
   Operand out;
   Value from;
   Type element;
-  if (auto load = tile.getDefiningOp<LoadOp>(); load && tile.hasOneUse()) {
+  // Both operands may be one tile, as in x @ x.T of one row.
+  auto isOnlyRead = [&] {
+    return llvm::all_of(tile.getUsers(), [&](Operation *user) { return user == mma; });
+  };
+  if (auto load = tile.getDefiningOp<LoadOp>(); load && isOnlyRead()) {
     out.read = load, out.starts = load.getStarts(), out.extents = load.getExtents();
     from = load.getView(), element = tileType(tile).getElementType();
   } else if (CpAsyncOp copy = copyFor(tile, mma)) {

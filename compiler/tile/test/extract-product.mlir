@@ -36,6 +36,24 @@ tile.kernel @whole(%A: !tile.view<?x?x?xf32>, %B: !tile.view<?x?xf32>, %C: !tile
   tile.return
 }
 
+// One tile may be both operands.
+// CHECK-LABEL: tile.kernel @square(%ts.product:
+// CHECK-SAME: tile.product = {a = 1 : i64, b = 1 : i64
+tile.kernel @square(%A: !tile.view<1x?xf32>, %C: !tile.view<1x1xf32>, %K: index) grid [] attributes {params = [
+    #tile.param<name = "A", kind = tensor, dtype = f32, access = read, dims = ["1", "K"]>,
+    #tile.param<name = "C", kind = tensor, dtype = f32, access = write, dims = ["1", "1"]>, #K]} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<1x1xf32>
+  %c = scf.for %k = %c0 to %K step %c32 iter_args(%acc = %zero) -> (tensor<1x1xf32>) {
+    %a = tile.load %A[%c0, %k] extents [1, 32] : !tile.view<1x?xf32> -> tensor<1x32xf32>
+    %s = tile.mma %a, %a, %acc {trans_b} : tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x1xf32>
+    scf.yield %s : tensor<1x1xf32>
+  }
+  tile.store %c, %C[%c0, %c0] extents [1, 1] : tensor<1x1xf32>, !tile.view<1x1xf32>
+  tile.return
+}
+
 // A sum that begins with something else, or a part of the contraction, is no whole product.
 // CHECK-LABEL: tile.kernel @half(%A:
 // CHECK: scf.for

@@ -20,7 +20,8 @@ namespace tessera::cpu {
 
 LogicalResult KernelLowering::lowerMma(tile::MmaOp op) {
   if (op->hasAttr(tile::kLeaf))
-    return op.emitOpError() << "in leaves of " << op->getAttr(tile::kLeaf)
+    return op.emitOpError() << "in leaves of " << op->getAttrOfType<IntegerAttr>(tile::kLeaf).getInt()
+                            << " steps"
                             << " is not implemented on cpu (TSR_UNIMPLEMENTED): no body computes its product";
   if (op->hasAttr(tile::kStrided)) return lowerStrided(op);
   Place a = place(op.getA()), b = place(op.getB()), c = place(op.getResult());
