@@ -162,7 +162,7 @@ int dtypeOfScalar(PyObject *object, const char *name, int ofFloat) {
         {"uint16", TSR_DTYPE_U16},   {"uint8", TSR_DTYPE_U8},    {"bool", TSR_DTYPE_BOOL},
         {"bfloat16", TSR_DTYPE_BF16}};
     for (auto [name, value] : kNames)
-      if (known == name) return value;
+      if (known == name || known == dtypeName(value)) return value; // the latter of ts.f32(2.0)
   }
   clearError();
   if (PyFloat_Check(object)) return ofFloat;

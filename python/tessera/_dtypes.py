@@ -1,13 +1,15 @@
 """dtypes, policies, and the types of tensors, as annotations of kernels write them."""
 from __future__ import annotations
 
+import math
+import operator
 import sys
 
 from tessera._operations import ALIASES, DTYPES
 
 TYPE_CHECKING = False  # importing typing would take a quarter of the package's import
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 
 class DType:
@@ -66,6 +68,170 @@ class Constant:
 
     def __repr__(self) -> str:
         return f"tessera.{self.dtype.name}({self.value!r})"
+
+    # As an argument it is a number. Its arithmetic is that of the language: with constants of its dtype and numbers, which take it.
+    def __bool__(self) -> bool:
+        return bool(self._number)
+
+    def __int__(self) -> int:
+        return int(self._number)
+
+    def __float__(self) -> float:
+        return float(self._number)
+
+    def __index__(self) -> int:
+        return operator.index(self._number)
+
+    def __hash__(self) -> int:
+        return hash(self._number)
+
+    @property
+    def _number(self) -> Any:
+        """The value in its dtype; that of a float narrower than f16 is not rounded."""
+        if self.dtype.name in _BITS:
+            return _wrapped(self.dtype.name, self.value)
+        if self.dtype.name == "bool":
+            return bool(self.value)
+        if self.dtype.name not in _FORMATS:
+            return float(self.value)
+        import struct
+        try:
+            return struct.unpack(_FORMATS[self.dtype.name], struct.pack(_FORMATS[self.dtype.name], self.value))[0]
+        except OverflowError:  # it rounds to an infinity
+            return math.copysign(math.inf, self.value)
+
+    def _combine(self, function: Callable[[Any, Any], Any], other: Any, is_right: bool = False) -> Any:
+        is_int = self.dtype.name in _BITS
+        if type(other) is int or type(other) is float and not is_int:
+            literal, other = other, Constant(self.dtype, other)
+            if is_int and other._number != literal:
+                raise _refused(f"{literal} does not fit in {self.dtype}", "E_LITERAL_RANGE", "give the constant a wider dtype")
+        elif not isinstance(other, Constant) or other.dtype != self.dtype:
+            return NotImplemented
+        if function not in (_ANY if self.dtype.name in _FORMATS else (*_ANY, *_INTEGER) if is_int else ()):
+            return NotImplemented
+        x, y = (other._number, self._number) if is_right else (self._number, other._number)
+        if function is operator.truediv and is_int:
+            raise _refused(f"'/' does not divide integers, found {self!r}", "E_TYPE", "floor with //, or make the constants ts.f32")
+        if function in (operator.truediv, operator.floordiv, operator.mod) and y == 0:
+            raise _refused("division by zero", "E_DIVISION_BY_ZERO", "")
+        if function in (operator.lshift, operator.rshift) and not 0 <= y < _BITS[self.dtype.name]:
+            raise _refused(f"a shift by {y} is outside 0..{_BITS[self.dtype.name] - 1}", "E_LITERAL_RANGE", "")
+        found = function(x, y)
+        return found if isinstance(found, bool) else Constant(self.dtype, Constant(self.dtype, found)._number)
+
+    def __add__(self, other: Any) -> Any:
+        return self._combine(operator.add, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._combine(operator.add, other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._combine(operator.sub, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._combine(operator.sub, other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._combine(operator.mul, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._combine(operator.mul, other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._combine(operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._combine(operator.truediv, other, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._combine(operator.floordiv, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._combine(operator.floordiv, other, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._combine(operator.mod, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._combine(operator.mod, other, True)
+
+    def __and__(self, other: Any) -> Any:
+        return self._combine(operator.and_, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._combine(operator.and_, other, True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._combine(operator.or_, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._combine(operator.or_, other, True)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._combine(operator.xor, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._combine(operator.xor, other, True)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._combine(operator.lshift, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._combine(operator.lshift, other, True)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._combine(operator.rshift, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._combine(operator.rshift, other, True)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._combine(operator.lt, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._combine(operator.le, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._combine(operator.gt, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._combine(operator.ge, other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._combine(operator.eq, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._combine(operator.ne, other)
+
+    def __neg__(self) -> Any:
+        return self._combine(operator.sub, 0, True) if self.dtype.name in _BITS else self._combine(operator.mul, -1)
+
+    def __pos__(self) -> Any:
+        return self._combine(operator.mul, 1)
+
+    def __invert__(self) -> Any:
+        return self._combine(operator.xor, -1 if self.dtype.name.startswith("i") else 2 ** _BITS.get(self.dtype.name, 0) - 1)
+
+
+_BITS = {f"{kind}{bits}": bits for kind in "iu" for bits in (8, 16, 32, 64)}
+_FORMATS = {"f64": "d", "f32": "f", "f16": "e"}  # what double rounds to once, if an operation of two of them is computed in double
+_INTEGER = (operator.floordiv, operator.mod, operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift)
+_ANY = (operator.add, operator.sub, operator.mul, operator.truediv, operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
+
+def _wrapped(name: str, value: Any) -> int:
+    """As the language casts: floats truncate and saturate, integers wrap."""
+    bits = _BITS[name]
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if name[0] == "i" else (0, (1 << bits) - 1)
+    if isinstance(value, float):
+        return 0 if value != value else int(min(max(value, low), high)) if math.isinf(value) else min(max(int(value), low), high)
+    return (int(value) - low) % (1 << bits) + low
+
+
+def _refused(message: str, code: str, hint: str) -> Exception:
+    from tessera._errors import ArgumentError
+    return ArgumentError(message, code, hint)
 
 
 class Policy:

@@ -242,6 +242,67 @@ class Capture(unittest.TestCase):
         module = ts.compile("import tessera as ts\nK = ts.u8(250)\n\n@ts.jit\ndef f(x: ts.Tensor['n', ts.u8]):\n    return x + K\n", filename="constant.py")
         np.testing.assert_array_equal(module["f"](np.arange(9, dtype="u1")), np.arange(250, 259).astype("u1"))
 
+    def test_constants_compute_as_the_compiler_does(self):
+        operations = ("{0} + {1}", "{0} - {1}", "{1} - {0}", "{0} * {1}", "{0} // {1}", "{0} % {1}", "{1} // {0}", "{0} & {1}", "{0} | {1}", "{0} ^ {1}",
+                      "{0} << {1}", "{0} >> {1}", "-{0}", "~{0}", "{0} * 3 - 1", "7 - {0}", "+{0}")
+        for dtype, pairs in (("u32", ((7, 2), (2**32 - 1, 5))), ("i8", ((100, 3), (-128, 7))), ("u8", ((200, 3),)), ("i64", ((2**63 - 1, 2),)),
+                             ("f32", ((0.1, 3.7), (1e38, -0.3))), ("f64", ((0.1, 3.7),)), ("f16", ((0.1, 3.7), (60000.0, 0.7)))):
+            used = [o for o in operations if dtype[0] != "f" or not set("/%&|^<>~") & set(o)] + (["{0} / {1}"] if dtype[0] == "f" else [])
+            for x, y in pairs:
+                here, text = [], "import tessera as ts\n"
+                for i, operation in enumerate(used):
+                    words = operation.format(f"ts.{dtype}({x!r})", f"ts.{dtype}({y!r})")
+                    here.append(eval(words))
+                    text += f"K{i} = {words}\n"
+                text += f"\n@ts.kernel\ndef k(Y: ts.Tensor[{len(used)}, ts.{dtype}]):\n    for one in ts.tile.parallel(0, 1):\n"
+                text += "".join(f"        Y[{i}] = K{i}\n" for i in range(len(used)))
+                want = np.zeros(len(used), {"u": "u", "i": "i", "f": "f"}[dtype[0]] + str(int(dtype[1:]) // 8))
+                ts.compile(text, filename="computed.py").k(want)
+                for operation, found, expected in zip(used, here, want):
+                    with self.subTest(dtype=dtype, operation=operation, x=x, y=y):
+                        self.assertEqual(found.dtype, getattr(ts, dtype))
+                        self.assertEqual(found.value, expected.item())
+        K = ts.u32(2) * 2**31 + 9  # wraps
+
+        @ts.kernel
+        def add(x: ts.Tensor["n", ts.u32]):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] + K
+
+        x = np.arange(3, dtype="u4")
+        add(x)
+        self.assertEqual(x.tolist(), [9, 10, 11])
+        self.assertTrue(ts.f32(2.0) > 1 and ts.i32(3) == 3 and ts.i32(3) != ts.i32(4) and {ts.i32(3): 1}[ts.i32(3)] == 1)
+        for wrong, code in ((lambda: ts.u8(1) + 256, "E_LITERAL_RANGE"), (lambda: ts.i32(1) / 2, "E_TYPE"), (lambda: ts.i32(1) % 0, "E_DIVISION_BY_ZERO"),
+                            (lambda: ts.i32(1) << 32, "E_LITERAL_RANGE")):
+            with self.assertRaisesRegex(ts.ArgumentError, code):
+                wrong()
+        for wrong in (lambda: ts.i32(1) + 0.5, lambda: ts.i32(1) + ts.i64(1), lambda: ts.f32(1) // 2, lambda: ts.bf16(1) + 1, lambda: 2 ** ts.i32(1)):
+            with self.assertRaises(TypeError):
+                wrong()
+
+    def test_constants_as_arguments(self):
+        @ts.kernel
+        def scaled(x: ts.Tensor["n", ts.f32], a: ts.f32, times: ts.i32 = 1):
+            for i in ts.tile.parallel(0, n, 16):
+                x[i:i+16] = x[i:i+16] * a * ts.f32(times)
+
+        x = np.ones(5, "f4")
+        scaled(x, ts.f32(1.5) + 0.5, ts.i32(3))
+        self.assertEqual(x.tolist(), [6] * 5)
+        with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_TYPE"):
+            scaled(x, 1.0, ts.f32(3))
+        with self.assertRaisesRegex(ts.ArgumentError, "E_ARG_RANGE"):
+            scaled(x, ts.f64(1e300))
+
+        @ts.jit
+        def of(x, a):
+            return x * a
+
+        self.assertEqual(of(np.ones(3, "f2"), ts.f16(2)).dtype, np.float16)
+        self.assertEqual(of(np.ones(3, "f2"), ts.f32(2)).dtype, np.float32)
+        self.assertEqual(of(np.ones(3, "i4"), ts.i64(2)).dtype, np.int64)
+
     def test_what_objects_lack(self):
         @ts.jit
         def lacks(x):
