@@ -19,6 +19,16 @@ bool keepsAxes(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   return llvm::equal(llvm::make_filter_range(from, isLong), llvm::make_filter_range(to, isLong));
 }
 
+/// Does the access, to one position along axes of extent -1, span the buffer along the others? Each axis of
+/// its tile is then one of the buffer.
+template <class Access> bool spansBuffer(Access access) {
+  if (access.getStarts().empty()) return true;
+  const ArrayRef<int64_t> shape = cast<BufferType>(access.getBuffer().getType()).getShape();
+  for (auto [start, extent, size] : llvm::zip_equal(access.getStarts(), *access.getExtents(), shape))
+    if (extent >= 0 && (extent != size || !isConstantIntValue(start, 0))) return false;
+  return true;
+}
+
 } // namespace
 
 DemandedExtents::DemandedExtents(KernelOp kernel) : kernel_(kernel) {
@@ -97,6 +107,19 @@ void DemandedExtents::visitLoop(Operation *op) {
     }
 }
 
+/// Of a value in a shared buffer, what is read from the buffer is observed.
+void DemandedExtents::visitWrite(BufferWriteOp write) {
+  const Value value = write.getValue();
+  if (!spansBuffer(write)) return demandWhole(value);
+  for (Operation *user : write.getBuffer().getUsers()) {
+    if (isa<BufferWriteOp>(user)) continue;
+    auto read = dyn_cast<BufferReadOp>(user);
+    if (!read || !spansBuffer(read) || read.getResult().getType() != value.getType())
+      return demandWhole(value);
+    demand(value, Demand(of(read.getResult())));
+  }
+}
+
 void DemandedExtents::visit(Operation *op) {
   if (isa<LoopLikeOpInterface>(op)) return visitLoop(op);
   if (isa<scf::YieldOp, scf::ConditionOp>(op)) return; // by the operation around it
@@ -108,6 +131,7 @@ void DemandedExtents::visit(Operation *op) {
     }
     return;
   }
+  if (auto write = dyn_cast<BufferWriteOp>(op)) return visitWrite(write);
   if (auto store = dyn_cast<StoreOp>(op)) {
     Demand d;
     ArrayAttr sizes = kernel_.getParam(store.getView()).getDims();

@@ -34,6 +34,7 @@ private:
   void visit(mlir::Block &);
   void visit(mlir::Operation *);
   void visitLoop(mlir::Operation *loop);
+  void visitWrite(tile::BufferWriteOp write);
   /// Records that `v` is observed as far as `demand`.
   void demand(mlir::Value v, const Demand &demand);
   void demandWhole(mlir::Value v);

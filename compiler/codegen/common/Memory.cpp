@@ -700,9 +700,12 @@ LogicalResult TileLowering::lowerBufferWrite(tile::BufferWriteOp op) {
     return success();
   }
   Window w = bufferWindow(op.getBuffer(), op.getStarts(), *op.getExtents());
-  nest(shape, lanesFor(op.getValue()), [&](Indices at, int64_t lanes) {
-    storeWindow(w, evaluate(op.getValue(), at, lanes, {false}), at, {false});
-  });
+  nest(
+      shape, lanesFor(op.getValue()),
+      [&](Indices at, int64_t lanes) {
+        storeWindow(w, evaluate(op.getValue(), at, lanes, {false}), at, {false});
+      },
+      observedEnds(op.getValue(), op));
   return success();
 }
 
