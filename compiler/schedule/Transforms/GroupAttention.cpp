@@ -31,8 +31,10 @@ GroupBuilder::Values GroupProgram::keyRuns(
   const TypedValue positive = b_.binary(BinaryKind::Maximum, end, b_.integer(0));
   const TypedValue count = b_.binary(BinaryKind::FloorDiv, b_.add(positive, b_.integer(kKeyRun - 1)), run);
   TreeJoin tree(b_, inits, nodesOf(known, kKeyRun));
-  b_.loop(count, 1, {}, 0, [&](const TypedValue &index, const GroupBuilder::Values &none) {
-    const TypedValue first = b_.mul(index, run);
+  // The loop counts keys, which are known not to be negative; a product of the run's number might have
+  // wrapped.
+  b_.loop(end, kKeyRun, {}, 0, [&](const TypedValue &first, const GroupBuilder::Values &none) {
+    const TypedValue index = b_.binary(BinaryKind::FloorDiv, first, run);
     const TypedValue length = b_.binary(BinaryKind::Minimum, b_.sub(end, first), run);
     tree.push(index,
               b_.loop(length, kKeyBlock, inits, stages,
