@@ -7,6 +7,9 @@
 //           multiplied by the transpose of a matrix
 //   columns lanes along the rows of A, one column of the result after the other; for a transposed A, whose
 //           rows are contiguous. The order is that of a chain
+//   transposed  a chain whose B is contiguous along k: its columns are transposed in registers. For profiles
+//   that
+//           permit no dots
 //   pairs   several rows of bf16, by a body of the archive of products; lanes along the columns of B, a chain
 //
 // A dot has an order of its own, so only the extents of the whole product may select it: each element has one
@@ -29,6 +32,9 @@ namespace {
 /// Up to this many rows of a tile, a chain is faster than the packed product, and up to as many rows or
 /// columns of the whole product dots are: with vectors of 64 bytes, and with others.
 constexpr int64_t kFewWideRows = 24, kFewRows = 12;
+/// Up to this many rows of a tile, columns that are contiguous along k are transposed in registers where the
+/// order of a chain is promised; more rows use a transposed copy often enough.
+constexpr int64_t kTransposedRows = 4;
 /// Up to this many columns of a tile, a chain is faster than the packed product.
 constexpr int64_t kFewColumns = 64;
 /// From this many rows on, pairs of bf16 are worth packing.
@@ -225,6 +231,17 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
       func::CallOp::create(b_, dotFunction(a, b, c), arguments);
     });
     if (isSure) return success();
+  }
+  if (permits_.fixedReductions && vectorBytes_ >= 32 && isa<FloatType>(c.element)) {
+    Value isFewRows = isFew(rows, kTransposedRows);
+    Value isTransposed = b_.createOrFold<arith::AndIOp>(isFewRows, isOne(b.rowStride));
+    if (!matchPattern(isTransposed, m_Zero())) {
+      Vec<Value> arguments = {a.data, a.rowStride, a.columnStride, b.data, b.columnStride,
+                              c.data, rows,        columns,        depth};
+      bool isSure = branch(isTransposed,
+                           [&] { func::CallOp::create(b_, transposedChainFunction(a, b, c), arguments); });
+      if (isSure) return success();
+    }
   }
   // Without masked loads of these elements, the remainder of a block would be code for each element.
   auto canMask = [&](Type element) {

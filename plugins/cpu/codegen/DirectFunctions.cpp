@@ -29,7 +29,10 @@ constexpr int64_t kColumnsAhead = 32, kDepthAhead = 512;
 } // namespace
 
 Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Value mask) {
-  Value v = load(f.element, address(f.data, index, f.element), lanes, mask);
+  return converted(f, load(f.element, address(f.data, index, f.element), lanes, mask));
+}
+
+Value KernelLowering::converted(const Factor &f, Value v) {
   if (tile::CastOp cast = f.cast)
     v = tile::emitCast(b_, b_.getLoc(), v, *parseDType(cast.getFrom()), *parseDType(cast.getTo()));
   const bool isNarrow = getElementTypeOrSelf(v.getType()).isInteger(16);
@@ -38,6 +41,11 @@ Value KernelLowering::readFactor(const Factor &f, Value index, int64_t lanes, Va
 
 void KernelLowering::prefetch(const Factor &f, Value index, int32_t locality) {
   LLVM::Prefetch::create(b_, byteAddress(f.element, address(f.data, index, f.element)), 0, locality, 1);
+}
+
+int64_t KernelLowering::vectorsOfLine(const Factor &f, int64_t lanes) {
+  const int64_t bits = target::inMemoryElement(f.element).getIntOrFloatBitWidth();
+  return std::max<int64_t>(1, kLineBytes * 8 / (lanes * bits));
 }
 
 Value KernelLowering::roundDown(Value n, int64_t step) {
@@ -248,9 +256,7 @@ func::FuncOp KernelLowering::dotFunction(const Factor &a, const Factor &b, const
     Value isPlain =
         arith::AndIOp::create(b_, arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, whole, depth),
                               arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, in[8], constant(1)));
-    // Vectors of a cache line of B.
-    const int64_t perLine = std::max<int64_t>(
-        1, kLineBytes * 8 / (lanes * target::inMemoryElement(y.element).getIntOrFloatBitWidth()));
+    const int64_t perLine = vectorsOfLine(y, lanes);
     Value wholeLines = perLine > 1 ? roundDown(depth, lanes * perLine) : zero;
     // A last block that lacks rows or columns repeats the last one.
     auto block = [&](Value row, Value column, int64_t height, int64_t width) {

@@ -238,6 +238,8 @@ private:
   Value sizeOf(tile::MmaOp, unsigned axis);
   Value readFactor(const Factor &, Value index, int64_t lanes, Value mask = {});
   using EmitProduct = llvm::function_ref<void(const Factor &a, const Factor &b, const Place &c, Value rows,
+  /// The conversion of elements that were loaded from the factor.
+  Value converted(const Factor &, Value loaded);
                                               Value columns, Value depth)>;
   /// The function (a, its strides, b, the stride of its rows, c, rows, columns, depth) that `emit` fills. Its
   /// name has `kind`, the dtypes, the width of c and `suffix`.
@@ -254,6 +256,13 @@ private:
                    BlockOptions options = {});
   void prefetch(const Factor &, Value index, int32_t locality = 3);
   Value roundDown(Value n, int64_t step);
+  /// Vectors of so many elements of the factor that a cache line has; at least 1.
+  static int64_t vectorsOfLine(const Factor &, int64_t lanes);
+  // TransposedChain.cpp
+  mlir::func::FuncOp transposedChainFunction(const Factor &a, const Factor &b, const Place &c);
+  void transposedBlock(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
+                       Value row, Value column, Value rows, Value columns, Value depth);
+  Vec<Value> loadTransposed(const Factor &, llvm::ArrayRef<Value> columns, Value k, int64_t part);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
 
   // Strided.cpp
