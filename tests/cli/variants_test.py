@@ -207,6 +207,21 @@ def f(x: ts.Tensor["R", "N", ts.{dtype}]):
         self.source(narrow, "programs.py")
         self.assertIn('<"streamed", when = "N >= 700 and N <= 32768 and R * N >= 4194304"', self.schedule("total"))
 
+    def test_strict_streams_rows(self):
+        """In tiles of whole blocks, which decide the bits; short rows have no such tiles."""
+        for name in ("total", "softmax", "norm"):
+            text = self.schedule(name, "--numerics", "strict")
+            self.assertEqual(re.findall(r'schedule\.variant<"(\w+)".*?order = (\w+)', text), [("streamed", "lanes64"), ("general", "lanes64")])
+            streamed = re.sub(r'(<"streamed", when = )"[^"]*"', rf'\1"{ANY_SIZE}"', text)
+            bundles = [self.bundle(streamed.replace(", variants =", ', variant = "streamed", variants ='), "streamed"),
+                       self.bundle(text.replace(", variants =", ', variant = "general", variants ='), "general")]
+            for shape in ((3, 65), (9, 1024), (5, 3000)):
+                with self.subTest(name=name, shape=shape):
+                    x = self.input(shape)
+                    found = [self.run_bundle(bundle, x)[0] for bundle in bundles]
+                    np.testing.assert_allclose(found[0], REFERENCES[name](x.astype("f8")), rtol=1e-5, atol=1e-4)
+                    np.testing.assert_array_equal(found[0].view("u4"), found[1].view("u4"))
+
     def test_every_body_computes_the_same(self):
         for name, reference in REFERENCES.items():
             text = self.schedule(name)

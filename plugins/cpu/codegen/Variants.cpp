@@ -33,8 +33,10 @@ std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool f
 }
 
 /// Sums and scans combine tile after tile, so that their order depends on the extent of the tile along the
-/// axis.
-std::string orderOf(int64_t reducedExtent) { return "tiles(" + std::to_string(reducedExtent) + ")"; }
+/// axis, unless the profile fixes it.
+std::string orderOf(const VariantRequest &request, int64_t reducedExtent) {
+  return request.permits.fixedReductions ? "lanes64" : "tiles(" + std::to_string(reducedExtent) + ")";
+}
 
 /// A product has one variant, whose body chooses by extents; it states how long that takes.
 std::vector<VariantProposal> proposeProduct(const VariantRequest &request,
@@ -68,7 +70,7 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
     variants.push_back({.name = name,
                         .when = std::move(when),
                         .body = schedule::kTileBody.str(),
-                        .order = orderOf(reduced == 0 ? rows : columns),
+                        .order = orderOf(request, reduced == 0 ? rows : columns),
                         .cost = costOfRows(request, body, rows),
                         .params = {{"rows", std::to_string(rows)}, {"columns", std::to_string(columns)}}});
   };
@@ -77,7 +79,8 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
     operations += !op.hasTrait<OpTrait::ConstantLike>();
   const std::optional<ShortTile> tile =
       shortTile(kind, request.reducesOuterAxis, request.finds, capabilities.vectorBytes);
-  if (tile && operations <= kMostOperations &&
+  // Tiles of short rows are no blocks of an order that the profile fixes.
+  if (tile && operations <= kMostOperations && !request.permits.fixedReductions &&
       !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
     propose("short", RowBody::Short, "columns <= " + std::to_string(tile->longest), tile->rows,
             tile->columns);
@@ -100,7 +103,7 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
   variants.push_back({.name = "general",
                       .when = "",
                       .body = schedule::kTileBody.str(),
-                      .order = orderOf(group.getTile()[reduced]),
+                      .order = orderOf(request, group.getTile()[reduced]),
                       .cost = costOfRows(request, RowBody::General, group.getTile()[0]),
                       .params = {}});
   return variants;
