@@ -263,24 +263,29 @@ LogicalResult KernelLowering::lowerDirect(tile::MmaOp op, const Place &c, ArrayR
       if (failed(lowerOp(from))) return failure();
     return success();
   };
-  auto chain = [&](Value condition, BlockOptions options = {}) {
+  auto chain = [&](Value condition, BlockOptions blocks = {}) {
     Vec<Value> arguments = {a.data, a.rowStride, a.columnStride, b.data, b.rowStride,
                             c.data, rows,        columns,        depth};
-    return branch(condition, [&] { func::CallOp::create(b_, chainFunction(a, b, c, options), arguments); });
+    return branch(condition, [&] { func::CallOp::create(b_, chainFunction(a, b, c, blocks), arguments); });
   };
+  const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
+  const bool hasWholeBlocks = vectorBytes_ == 32 && c.shape[1] % (kChainVectors * lanes) == 0;
+  Value isWhole; // null: unknown
+  if (hasWholeBlocks)
+    isWhole = b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, columns, constant(c.shape[1]));
+  BlockOptions options;
   if (canMask(b.element)) {
+    // The masks of a block would take half of 16 registers.
+    options.allColumns = hasWholeBlocks && matchPattern(isWhole, m_One());
     if (getConstantIntValue(b.columnStride) == 1 &&
-        chain(either(isFew(rows, most), isFew(columns, kFewColumns))))
+        chain(either(isFew(rows, most), isFew(columns, kFewColumns)), options))
       return success();
     return failed(fill()) ? failure() : otherwise();
   }
   // Vectors of 32 bytes have no masks for 16 bits; tiles whose columns all exist need none.
-  const int64_t lanes = vectorBytes_ / (c.element.getIntOrFloatBitWidth() / 8);
-  if (vectorBytes_ == 32 && isa<FloatType>(b.element) && b.element.getIntOrFloatBitWidth() == 16 &&
-      c.shape[1] % (kChainVectors * lanes) == 0 && getConstantIntValue(b.columnStride) == 1) {
-    Value isWhole = b_.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, columns, constant(c.shape[1]));
-    BlockOptions options;
-    options.wholeRows = true;
+  if (hasWholeBlocks && isa<FloatType>(b.element) && b.element.getIntOrFloatBitWidth() == 16 &&
+      getConstantIntValue(b.columnStride) == 1) {
+    options.allColumns = true;
     if (chain(b_.createOrFold<arith::AndIOp>(isFew(rows, most), isWhole), options)) return success();
   }
   // Other elements are converted in scratch once.

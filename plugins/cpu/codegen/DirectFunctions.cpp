@@ -101,7 +101,7 @@ func::FuncOp KernelLowering::chainFunction(const Factor &a, const Factor &b, con
     b_.setInsertionPointToStart(&choice.getElseRegion().front());
     emitChainBlocks(x, y, sum, rows, columns, depth, options);
   };
-  return productFunction("chain", options.wholeRows ? ".whole" : "", a, b, c, emit);
+  return productFunction("chain", options.allColumns ? ".whole" : "", a, b, c, emit);
 }
 
 /// Computes one row. Adds several rows of B to all of C in each pass, so that B is read along its rows.
@@ -123,16 +123,23 @@ void KernelLowering::emitChainRow(const Factor &a, const Factor &b, const Place 
     }
     // Each row of B is on other pages, where processors do not prefetch by themselves.
     Value ahead = arith::MulIOp::create(b_, b.rowStride, constant(kRowsAhead));
-    upTo(zero, columns, lanes, [&](Value j) {
+    auto vectors = [&](Value j, int64_t number, bool isWhole) {
       for (Value start : starts)
         prefetch(b, arith::AddIOp::create(b_, arith::AddIOp::create(b_, start, j), ahead), kSecondLevel);
-      Value mask = rangeMask(j, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
-      Value ofB = options.wholeRows ? Value() : mask;
-      Value place = address(c.data, j, c.element), sum = load(c.element, place, lanes, onlyC);
-      for (auto [x, start] : llvm::zip(xs, starts))
-        sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, j), lanes, ofB), sum);
-      keepPadding(sum, place, mask);
-    });
+      for (int64_t g = 0; g < number; ++g) {
+        Value at = g ? arith::AddIOp::create(b_, j, constant(g * lanes)).getResult() : j;
+        Value mask = isWhole ? Value() : rangeMask(at, {}, columns, lanes), onlyC = isPadded ? Value() : mask;
+        Value place = address(c.data, at, c.element), sum = load(c.element, place, lanes, onlyC);
+        for (auto [x, start] : llvm::zip(xs, starts))
+          sum = multiplyAdd(x, readFactor(b, arith::AddIOp::create(b_, start, at), lanes, mask), sum);
+        isWhole ? store(c.element, sum, place) : keepPadding(sum, place, mask);
+      }
+    };
+    // Vectors of a cache line, then single ones.
+    const int64_t perLine = vectorsOfLine(b, lanes);
+    Value whole = roundDown(columns, perLine * lanes);
+    upTo(zero, whole, perLine * lanes, [&](Value j) { vectors(j, perLine, true); });
+    upTo(whole, columns, lanes, [&](Value j) { vectors(j, 1, options.allColumns); });
   };
   upTo(zero, wholeDepth, kBlock, [&](Value k) { steps(k, kBlock); });
   upTo(wholeDepth, depth, 1, [&](Value k) { steps(k, 1); });
@@ -173,16 +180,17 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
   Value zero = constant(0), last = arith::SubIOp::create(b_, rows, constant(1));
   auto plus = [&](Value x, Value y) { return b_.createOrFold<arith::AddIOp>(x, y); };
   auto times = [&](Value x, Value y) { return b_.createOrFold<arith::MulIOp>(x, y); };
-  bool isPadded = c.shape[1] % width == 0;
+  const bool isPadded = c.shape[1] % width == 0, isWhole = options.allColumns && isPadded;
   auto keepPadding = [&](Value sum, Value place, Value mask) {
-    isPadded ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
+    isPadded && !isWhole ? replaceMasked(c.element, sum, place, mask) : store(c.element, sum, place, mask);
   };
   Value ahead = times(b.rowStride, constant(kRowsAhead));
+  const int64_t perLine = vectorsOfLine(b, lanes);
   upTo(range[0], range[1], width, [&](Value column) {
     Vec<Value> at, masks;
     for (int64_t g = 0; g < vectors; ++g) {
       at.push_back(plus(column, constant(g * lanes)));
-      masks.push_back(rangeMask(at.back(), {}, columns, lanes));
+      masks.push_back(isWhole ? Value() : rangeMask(at.back(), {}, columns, lanes));
     }
     auto maskOfC = [&](int64_t g) { return isPadded ? Value() : masks[g]; };
     upTo(zero, rows, count, [&](Value row) {
@@ -214,7 +222,7 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
         for (int64_t g = 0; g < vectors; ++g) {
           line.push_back(readFactor(b, plus(inB, at[g]), lanes, options.wholeRows ? Value() : masks[g]));
           // More rows wait for the multiplications, not for B.
-          if (count <= kBlock) prefetch(b, plus(plus(inB, at[g]), ahead), kSecondLevel);
+          if (count <= kBlock && g % perLine == 0) prefetch(b, plus(plus(inB, at[g]), ahead), kSecondLevel);
         }
         for (int64_t r = 0; r < count; ++r) {
           Value x = splat(readFactor(a, plus(ofA[r], inA), 0), lanes);

@@ -40,7 +40,8 @@ struct BlockOptions {
   /// Fetches the elements of A that later blocks read: the rows of the blocks after the next, or, where the
   /// rows of A are adjacent in memory, the elements that are `depth` further along k.
   enum { Nothing, Rows, Depth } ahead = Nothing;
-  bool wholeRows = false; // rows of B may be read past the columns, as far as C has blocks of vectors
+  bool wholeRows = false;  // rows of B may be read past the columns, as far as C has blocks of vectors
+  bool allColumns = false; // C has all columns of its tile, which are whole blocks: nothing is masked
 };
 
 /// State of lowering one kernel. Not thread-safe; lives for one call of lower().
@@ -237,9 +238,9 @@ private:
                             llvm::function_ref<LogicalResult()> otherwise);
   Value sizeOf(tile::MmaOp, unsigned axis);
   Value readFactor(const Factor &, Value index, int64_t lanes, Value mask = {});
-  using EmitProduct = llvm::function_ref<void(const Factor &a, const Factor &b, const Place &c, Value rows,
   /// The conversion of elements that were loaded from the factor.
   Value converted(const Factor &, Value loaded);
+  using EmitProduct = llvm::function_ref<void(const Factor &a, const Factor &b, const Place &c, Value rows,
                                               Value columns, Value depth)>;
   /// The function (a, its strides, b, the stride of its rows, c, rows, columns, depth) that `emit` fills. Its
   /// name has `kind`, the dtypes, the width of c and `suffix`.
@@ -255,7 +256,6 @@ private:
                    std::array<Value, 2> range, Value rows, Value columns, Value depth,
                    BlockOptions options = {});
   void prefetch(const Factor &, Value index, int32_t locality = 3);
-  Value roundDown(Value n, int64_t step);
   /// Vectors of so many elements of the factor that a cache line has; at least 1.
   static int64_t vectorsOfLine(const Factor &, int64_t lanes);
   // TransposedChain.cpp
@@ -263,6 +263,7 @@ private:
   void transposedBlock(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
                        Value row, Value column, Value rows, Value columns, Value depth);
   Vec<Value> loadTransposed(const Factor &, llvm::ArrayRef<Value> columns, Value k, int64_t part);
+  Value roundDown(Value n, int64_t step);
   void upTo(Value from, Value end, int64_t step, llvm::function_ref<void(Value)> body);
 
   // Strided.cpp
