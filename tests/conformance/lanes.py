@@ -177,9 +177,68 @@ def kernel(A: ts.Tensor["n", ts.i32], B: ts.Tensor["n", ts.i32], C: ts.Tensor["m
         yield p
 
 
+ROWS = {
+    "sum": "s = s + A[i, k]",
+    "product": "s = s + A[i, k] * B[k]",
+    "shifted": "s = s + A[i, k] * 2 - A[i, k - 1] + A[i, 1 + k]",
+    "scan": "s = s + A[i, k]\n            Y[i, k] = s",
+    "in-place": "s = s + Y[i, k]\n            Y[i, k] = s - A[i, k]",
+    "branch": "s = s + (A[i, k] if A[i, k] > 0 else B[k])\n            if k != 2:\n                Y[i, k] = s",
+    "twice": "Y[i, k] = A[i, k]\n            s = s + A[i, k]\n            Y[i, k - 1] = s",
+    "same": "s = s + B[k]\n            Y[i, k] = B[k]",
+    "next": "s = s + A[i + 1, k] + C[i, 1, k]\n            Y[n - 1 - i, k] = A[n - 1 - i, k] + s",
+    "alternate": "s = s + A[2 * i, k]\n            t = s + t\n            Y[i, k] = t",
+}
+
+
+def rows():
+    """Lanes that walk rows of their own, which the CPU reads and stores in blocks of steps."""
+    for dtype in ("f32", "i32", "f64", "i64", "u8", "f16"):
+        for name, body in ROWS.items():
+            if dtype not in ("f32", "f64", "u8") and name not in ("sum", "scan", "shifted"):
+                continue
+            text = f"""@ts.kernel
+def kernel(A: ts.Tensor["n", "m", ts.{dtype}], B: ts.Tensor["m", ts.{dtype}], C: ts.Tensor["n", 2, "m", ts.{dtype}],
+           Y: ts.Tensor["n", "m", ts.{dtype}], S: ts.Tensor["n", ts.{dtype}]):
+    i = ts.tile.linear_id()
+    if i < n:
+        s = ts.{dtype}(1)
+        t = ts.{dtype}(0)
+        for k in range(m):
+            {body}
+        S[i] = s
+"""
+            p = program(f"lanes/rows/{dtype}/{name}", text)
+            low, high = (0, 2) if dtype == "u8" else (-3, 4)
+            for n, m in ((1, 9), (8, 8), (9, 4), (19, 17), (40, 3), (33, 0), (70, 21)):
+                rng = np.random.default_rng(n * 100 + m)
+                ints = lambda *shape: rng.integers(low, high, shape)
+                inputs = {"A": ints(n, m), "B": ints(m), "C": ints(n, 2, m)}
+                old = {"Y": ints(n, m), "S": np.zeros(n, int)}
+                got = walk(body, n, m, inputs | old)
+                wrap = (lambda v: v % 256) if dtype == "u8" else (lambda v: v)
+                p.run({"n": n, "m": m}, {k: (dtype, v) for k, v in inputs.items()},
+                      {k: want(dtype, wrap(got[k]), initial=v) for k, v in old.items()})
+            yield p
+
+
+def walk(body, n, m, values):
+    """What the program computes, one lane after the other, with integers."""
+    tensors = {name: Tensor(v.copy()) for name, v in values.items()}
+    step = compile(textwrap.dedent("            " + body), "step", "exec")
+    for i in range(n):
+        scope = tensors | {"i": i, "n": n, "s": 1, "t": 0}
+        for k in range(m):
+            scope["k"] = k
+            exec(step, scope)
+        tensors["S"][i] = scope["s"]
+    return {name: t.a for name, t in tensors.items()}
+
+
 def programs(count=PROGRAMS, first=0):
     if first == 0:
         yield from divisions()
+        yield from rows()
     for seed in range(first, first + count):
         text = Drawing(seed).text()
         rng = np.random.default_rng(seed)

@@ -91,6 +91,7 @@ LogicalResult KernelLowering::LaneVectors::lowerDivergent(scf::IfOp op) {
 
 LogicalResult KernelLowering::LaneVectors::lower(scf::ForOp op) {
   if (!shapes_.isUniformLoop(op)) return lowerDivergent(op);
+  if (const RowAccesses rows = rowAccesses(op); !rows.isEmpty()) return lowerBlocks(op, rows);
   SmallVector<Value> inits;
   for (auto [init, arg] : llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs()))
     inits.push_back(inForm(init, shapes_.of(arg)));

@@ -18,6 +18,8 @@ namespace {
 constexpr double kIterations = 8; // of a loop of unknown length
 constexpr double kUneven = 2;     // the longest of some loops, by their mean
 constexpr double kLatency = 3;    // of what an iteration passes to the next
+constexpr double kScalarAccess = 0.6;
+constexpr double kOfBlock = 4; // a vector of a block of steps (LaneRows.cpp): its share of loads and shuffles
 /// LLVM takes tens of milliseconds for each operation that has two versions.
 constexpr int64_t kMostVersions = 64;
 
@@ -88,10 +90,15 @@ auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
     const double count = iterationsOf(op), uneven = shapes_.isUniformLoop(op) ? 1 : kUneven;
     return {count * uneven * body.vector, count * body.scalar};
   }
-  if (auto load = dyn_cast<tile::LoadElemOp>(op))
-    return costOfAccess(load.getView(), load.getIndices(), false);
-  if (auto store = dyn_cast<tile::StoreElemOp>(op))
-    return costOfAccess(store.getView(), store.getIndices(), true);
+  auto access = [&](auto op, bool isStore) {
+    auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+    const bool isInBlock = op.getInBounds() && loop && loop != loop_ && shapes_.isUniformLoop(loop) &&
+                           isAlongRow(loop, op.getView(), op.getIndices());
+    return isInBlock ? Cost{kOfBlock / width, kScalarAccess}
+                     : costOfAccess(op.getView(), op.getIndices(), isStore);
+  };
+  if (auto load = dyn_cast<tile::LoadElemOp>(op)) return access(load, false);
+  if (auto store = dyn_cast<tile::StoreElemOp>(op)) return access(store, true);
   if (isa<tile::AtomicOp, tile::AtomicCasOp>(op)) {
     auto update = dyn_cast<tile::AtomicOp>(op);
     bool isGathered = update && k_.privateValue(update) != k_.privateValues_.end();
@@ -114,7 +121,7 @@ auto KernelLowering::LaneVectors::costOf(Operation *op) -> Cost {
 }
 
 auto KernelLowering::LaneVectors::costOfAccess(Value tensor, ValueRange indices, bool isStore) -> Cost {
-  constexpr double scalar = 0.6;
+  constexpr double scalar = kScalarAccess;
   const auto width = static_cast<double>(width_);
   SmallVector<Index> all = positionsOf(indices);
   if (llvm::all_of(all, [](const Index &i) { return i.shape.kind == LaneShape::Uniform; }))

@@ -236,6 +236,10 @@ void KernelLowering::LaneVectors::storeVector(const View &view, ArrayRef<Index> 
 
 LogicalResult KernelLowering::LaneVectors::lower(tile::LoadElemOp op) {
   if (shapes_.of(op.getResult()).kind == LaneShape::Uniform) return k_.lowerLoadElem(op);
+  if (Value loaded = loadedRows_.lookup(op)) {
+    vectors_[op.getResult()] = loaded;
+    return success();
+  }
   const View view = k_.views_[op.getView()];
   Type result = k_.vectorOf(loadedElementType(view.element), width_);
   vectors_[op.getResult()] = versioned(indicesOf(op.getIndices()), result, [&](ArrayRef<Index> indices) {
@@ -245,6 +249,10 @@ LogicalResult KernelLowering::LaneVectors::lower(tile::LoadElemOp op) {
 }
 
 LogicalResult KernelLowering::LaneVectors::lower(tile::StoreElemOp op) {
+  if (auto stored = storedRows_.find(op); stored != storedRows_.end()) {
+    stored->second.push_back(vector(op.getValue()));
+    return success();
+  }
   const View view = k_.views_[op.getView()];
   SmallVector<Index> indices = indicesOf(op.getIndices());
   // Lanes that store to one element: the last one's value stays.

@@ -104,7 +104,8 @@ private:
   Inside inside(const View &, llvm::ArrayRef<Index>, bool promised);
   std::optional<int64_t> distance(const View &, llvm::ArrayRef<Index>);
   /// Are so many elements loaded, up to four for one, faster than gathered?
-  static bool isInterleaved(int64_t apart) { return apart >= 2 && apart <= 4; }
+  static constexpr int64_t kMostInterleaved = 4;
+  static bool isInterleaved(int64_t apart) { return apart >= 2 && apart <= kMostInterleaved; }
   Value firstAddress(const View &, llvm::ArrayRef<Index>, const Inside &);
   /// The elements of all lanes as one vector in memory.
   struct Neighbours {
@@ -135,6 +136,23 @@ private:
   void beginGathering();
   void endGathering();
 
+  // LaneRows.cpp: loops in which each lane walks a row of its own
+  /// The accesses of a loop that are emitted for a block of steps at once; no steps: there are none.
+  struct RowAccesses {
+    int64_t steps = 0;
+    llvm::SmallVector<tile::LoadElemOp> loads;
+    llvm::SmallVector<tile::StoreElemOp> stores;
+    bool isEmpty() const { return loads.empty() && stores.empty(); }
+  };
+  /// Are the elements of one lane in consecutive steps next to each other, and those of the lanes not?
+  bool isAlongRow(mlir::scf::ForOp, Value tensor, mlir::ValueRange indices);
+  RowAccesses rowAccesses(mlir::scf::ForOp);
+  void transposeGroups(llvm::SmallVectorImpl<Value> &lines);
+  llvm::SmallVector<Value> rowAddresses(mlir::scf::ForOp, Value tensor, mlir::ValueRange indices);
+  llvm::SmallVector<Value> loadRows(mlir::scf::ForOp, tile::LoadElemOp, int64_t steps);
+  void storeRows(mlir::scf::ForOp, tile::StoreElemOp, llvm::SmallVector<Value> lines);
+  LogicalResult lowerBlocks(mlir::scf::ForOp, const RowAccesses &);
+
   KernelLowering &k_;
   mlir::ImplicitLocOpBuilder &b_;
   mlir::scf::ForOp loop_;
@@ -150,6 +168,8 @@ private:
   bool isInterior_ = false;                         // what follows holds in the vector:
   llvm::SmallPtrSet<Operation *, 8> unmasked_;      // accesses whose lanes are all inside
   llvm::DenseMap<Operation *, Value> decisions_;    // branches that all lanes take (true) or none
+  llvm::DenseMap<Operation *, Value> loadedRows_;   // what loads of a block give in the current step
+  llvm::DenseMap<Operation *, llvm::SmallVector<Value>> storedRows_; // what stores of a block got so far
 };
 
 } // namespace tessera::cpu
