@@ -30,6 +30,11 @@ def columns(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["N", ts.f32]:
 
 
 @ts.jit
+def largest(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["N", ts.f32]:
+    return ts.max(x, axis=0)
+
+
+@ts.jit
 def softmax(x: ts.Tensor["R", "N", ts.f32]) -> ts.Tensor["R", "N", ts.f32]:
     return ts.softmax(x)
 
@@ -67,13 +72,15 @@ def norm(x):
 REFERENCES = {
     "total": lambda x: x.sum(-1),
     "columns": lambda x: x.sum(0),
+    "largest": lambda x: x.max(0) if x.size else np.full(x.shape[1], -np.inf),
     "softmax": softmax,
     "norm": norm,
     "best": lambda x: x.argmax(-1).astype("i4"),
     "running": lambda x: x.cumsum(-1),
 }
 STREAMED = {"total", "softmax", "norm", "best"}  # have a body for long rows, of the order of the general one
-SAME_ORDER = {"columns", "best"}  # all of its bodies compute equal bits
+WIDE = {"columns", "largest"} if SHORT == 64 else set()  # have a body for many columns (docs/decisions/0195)
+SAME_ORDER = {"columns", "largest", "best"}  # bodies for short rows and others compute equal bits
 SHAPES = [(1, 1), (65, 17), (5, 48), (2, 64), (129, 65), (67, 112), (9, 113), (1499, 700)]
 EMPTY = [(0, 5), (5, 0)]
 ANY_SIZE = "R >= 0"
@@ -222,17 +229,36 @@ def f(x: ts.Tensor["R", "N", ts.{dtype}]):
                     np.testing.assert_allclose(found[0], REFERENCES[name](x.astype("f8")), rtol=1e-5, atol=1e-4)
                     np.testing.assert_array_equal(found[0].view("u4"), found[1].view("u4"))
 
+    def test_columns_of_tensors_in_memory_are_wide(self):
+        """Where rows are read once, of whole words, and vectors have 32 bytes. The order of `strict` has parts of 64 rows."""
+        for dtype, least in (("f32", 6291456), ("f64", 3145728), ("u8", None)):
+            for expression in ("ts.max(x, axis=0)", "ts.sum(x * x, axis=0)", "ts.argmin(x, axis=0)", "ts.softmax(x, axis=0)"):
+                if dtype == "u8" and "softmax" in expression:
+                    continue
+                for target, options in (("cpu:x86-64-v3", []), ("cpu:x86-64-v4", []), ("cpu:x86-64-v3", ["--numerics", "strict"])):
+                    with self.subTest(dtype=dtype, expression=expression, target=target, options=options):
+                        self.source(f"""import tessera as ts
+
+
+@ts.jit
+def f(x: ts.Tensor["R", "N", ts.{dtype}]):
+    return {expression}
+""")
+                        found = re.findall(r'<"wide", when = "(.*?)"', self.schedule("f", "--target", target, *options))
+                        has = target.endswith("v3") and not options and least and "softmax" not in expression
+                        self.assertEqual(found, [f"N >= 2048 and R * N >= {least}"] if has else [])
+
     def test_every_body_computes_the_same(self):
         for name, reference in REFERENCES.items():
             text = self.schedule(name)
-            self.assertEqual(text.count("#schedule.variant<"), 3 if name in STREAMED else 2, text)
+            self.assertEqual(text.count("#schedule.variant<"), 3 if name in STREAMED | WIDE else 2, text)
             guard = re.search(r'when = "(.*?)"', text)[0]
             forms = {"chosen": text,
                      "short": text.replace(guard, f'when = "{ANY_SIZE}"'),
                      "general": text.replace(", variants =", ', variant = "general", variants =')}
-            if name in STREAMED:
-                edited = re.sub(r'(<"streamed", when = )"[^"]*"', rf'\1"{ANY_SIZE}"', text)
-                forms["streamed"] = edited.replace(", variants =", ', variant = "streamed", variants =')
+            for form in ("streamed",) * (name in STREAMED) + ("wide",) * (name in WIDE):
+                edited = re.sub(rf'(<"{form}", when = )"[^"]*"', rf'\1"{ANY_SIZE}"', text)
+                forms[form] = edited.replace(", variants =", f', variant = "{form}", variants =')
             bundles = {form: self.bundle(edited, form) for form, edited in forms.items()}
             for shape in SHAPES + ([] if name in ("softmax", "norm", "best") else EMPTY):
                 with self.subTest(name=name, shape=shape):
@@ -245,6 +271,8 @@ def f(x: ts.Tensor["R", "N", ts.{dtype}]):
                     np.testing.assert_array_equal(results["chosen"], results["short" if is_short else "general"])
                     if name in STREAMED:
                         np.testing.assert_array_equal(results["streamed"], results["general"])
+                    if name == "largest" and name in WIDE:
+                        np.testing.assert_array_equal(results["wide"], results["general"])
                     if name in SAME_ORDER:
                         np.testing.assert_array_equal(results["short"], results["general"])
 

@@ -22,6 +22,20 @@ struct ShortTile {
   int64_t longest, rows, columns;
 };
 
+/// Few rows of many columns: a program reads each row from one cache line to the next, which processors
+/// foresee, where tensors come from memory (docs/decisions/0195). With fewer columns there would be too few
+/// programs.
+constexpr int64_t kWideRows = 8, kWideColumns = 512, kLeastWide = 2048, kWideBytes = 24 << 20;
+
+/// Returns the size of the widest element that a group reads.
+int64_t bytesOfElement(schedule::GroupOp group) {
+  int64_t bytes = 1;
+  for (Value input : group.getInputs())
+    if (auto type = dyn_cast<graph::TensorType>(input.getType()))
+      bytes = std::max<int64_t>(bytes, type.getElementType().getIntOrFloatBitWidth() / 8);
+  return bytes;
+}
+
 /// The tile of short rows of a group; nullopt: the general one is as good.
 std::optional<ShortTile> shortTile(GroupKind kind, bool reducesOuterAxis, bool finds, int64_t vectorBytes) {
   if (kind == GroupKind::Scan && !reducesOuterAxis) return ShortTile{48, 128, 16};
@@ -84,6 +98,14 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
       !(request.reducesOuterAxis && group.getTile()[0] != tile->rows))
     propose("short", RowBody::Short, "columns <= " + std::to_string(tile->longest), tile->rows,
             tile->columns);
+  if (kind == GroupKind::Reduce && request.reducesOuterAxis && !request.readsAgain && !request.readsNarrow &&
+      group.getTile().size() == 2 && group.getTile()[0] > kWideRows && capabilities.vectorBytes < 64 &&
+      !request.permits.fixedReductions) {
+    const std::string count = request.extent("B") == 1 ? "rows * columns" : "B * rows * columns";
+    const std::string when =
+        llvm::formatv("columns >= {} and {} >= {}", kLeastWide, count, kWideBytes / bytesOfElement(group));
+    propose("wide", RowBody::General, when, kWideRows, kWideColumns);
+  }
   if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
     const StreamedRows rows =
         StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain, capabilities.vectorBytes);
