@@ -380,8 +380,9 @@ bool Elaborator::staticShape(const ast::Expr &e, std::vector<int64_t> &out) {
   return ok;
 }
 
-std::optional<DType> Elaborator::staticDType(const ast::Expr &e) {
-  Value v = evaluate(e);
+std::optional<DType> Elaborator::staticDType(const ast::Expr &e) { return staticDType(evaluate(e), e.loc); }
+
+std::optional<DType> Elaborator::staticDType(const Value &v, Range loc) {
   if (v.isError()) return std::nullopt;
   if (v.kind == Value::DTypeName) return v.dtype;
   if (v.kind == Value::Str)
@@ -394,8 +395,10 @@ std::optional<DType> Elaborator::staticDType(const ast::Expr &e) {
   std::vector<std::string> names;
   for (const DTypeInfo &d : allDTypes())
     names.emplace_back(d.name);
-  fail(Code::E_DTYPE, e.loc, "expected a dtype such as ts.f32, found " + describe(v),
-       v.kind == Value::Str ? didYouMean(v.text, names) : "");
+  fail(Code::E_DTYPE, loc, "expected a dtype such as ts.f32, found " + describe(v),
+       v.kind == Value::Str ? didYouMean(v.text, names)
+       : v.isIntScalar()    ? "a shape is one argument, a tuple: (4, 8)"
+                            : "");
   return std::nullopt;
 }
 

@@ -208,6 +208,7 @@ public:
   std::optional<DType> staticDType(const ast::Expr &);
   std::optional<std::string> staticString(const ast::Expr &, const char *what);
   std::optional<int64_t> staticAxis(const ast::Expr *, size_t rank, int64_t otherwise);
+  std::optional<DType> staticDType(const Value &, Range);
   bool checkTileSize(const std::vector<int64_t> &, Range);
 
   // Memory (ElabMemory.cpp)

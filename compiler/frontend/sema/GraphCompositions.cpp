@@ -213,9 +213,9 @@ Value graphOneHot(Elaborator &ctx, GraphCall &a) {
   if (!classes) return Value::error();
   DType dtype = DType::F32;
   if (a.given(2) && a[2].kind != Value::None) {
-    if (a[2].kind != Value::DTypeName)
-      return ctx.fail(Code::E_DTYPE, a.locOf(2), "expected a dtype such as ts.f32, found " + describe(a[2]));
-    dtype = a[2].dtype;
+    std::optional<DType> asked = ctx.staticDType(a[2], a.locOf(2));
+    if (!asked) return Value::error();
+    dtype = *asked;
   }
   Value index = std::move(a[0]);
   Dims dims = ctx.graphDims(index);

@@ -138,9 +138,8 @@ Value graphMatmul(Elaborator &ctx, GraphCall &a) {
   if (!ctx.graphFlag(a[3], a.locOf(3), "trans_b", transB)) return Value::error();
   std::optional<DType> dtype;
   if (a.given(4) && a[4].kind != Value::None) {
-    if (a[4].kind != Value::DTypeName)
-      return ctx.fail(Code::E_DTYPE, a.locOf(4), "expected a dtype such as ts.f32, found " + describe(a[4]));
-    dtype = a[4].dtype;
+    dtype = ctx.staticDType(a[4], a.locOf(4));
+    if (!dtype) return Value::error();
   }
   return ctx.graphMatmul(std::move(a[0]), std::move(a[1]), transA, transB, dtype, a.loc);
 }

@@ -17,12 +17,8 @@ Value graphBroadcast(Elaborator &ctx, GraphCall &a) {
 
 Value graphCast(Elaborator &ctx, GraphCall &a) {
   Value v = ctx.asOperand(std::move(a[0]), a.locOf(0));
-  std::optional<DType> t = a[1].kind == Value::Str ? parseDType(a[1].text) : std::nullopt;
-  if (a[1].kind == Value::DTypeName) t = a[1].dtype;
-  if (a[1].kind == Value::Function && a[1].builtin && a[1].builtin->id == FunctionId::PyBool) t = DType::Bool;
-  if (!t)
-    return ctx.fail(Code::E_DTYPE, a.locOf(1), "expected a dtype such as ts.f32, found " + describe(a[1]));
-  return ctx.cast(std::move(v), *t, a.loc);
+  std::optional<DType> t = ctx.staticDType(a[1], a.locOf(1));
+  return t ? ctx.cast(std::move(v), *t, a.loc) : Value::error();
 }
 
 Value graphWhere(Elaborator &ctx, GraphCall &a) {
@@ -163,11 +159,9 @@ static Value filled(Elaborator &ctx, GraphCall &a, bool isFull) {
   const size_t at = isFull ? 2 : 1; // the dtype
   DType t = DType::F32;
   if (a.given(at)) {
-    if (a[at].kind != Value::DTypeName)
-      return a[at].isError() ? Value::error()
-                             : ctx.fail(Code::E_DTYPE, a.locOf(at),
-                                        "expected a dtype such as ts.f32, found " + describe(a[at]));
-    t = a[at].dtype;
+    std::optional<DType> asked = ctx.staticDType(a[at], a.locOf(at));
+    if (!asked) return Value::error();
+    t = *asked;
   } else if (isFull && !fill.isError()) {
     t = ctx.strengthen(fill).dtype;
   }

@@ -68,6 +68,8 @@ const std::vector<Newcomer> &newcomers() {
       {"AtomicPointer", tiles("ts.tile.atomic_add(y + i, 1.0)"), "write ts.tile.atomic_add(C[i], value)"},
       {"Dot", tiles("c = ts.tile.dot(A[i:i+64, 0:64], B[0:64, 0:64])"), "ts.tile.mma(a, b) of tiles"},
       {"ProgramId", body("pid = ts.program_id(0)"), "loop with ts.tile.parallel"},
+      {"ShapeInArguments", graph("return ts.zeros(M, N)"), "a shape is one argument, a tuple"},
+      {"ShapeOfTileInArguments", tiles("z = ts.tile.zeros(64, 4)"), "a shape is one argument, a tuple"},
       {"ZerosLike", tiles("y[i:i+64] = ts.tile.zeros_like(x[i:i+64])"),
        "write ts.tile.zeros(x.shape, x.dtype)"},
       {"KeepDims", tiles("v = ts.tile.sum(A[i:i+64, 0:64], 1, keep_dims=True)"), "write keepdims="},
