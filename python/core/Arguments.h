@@ -255,7 +255,8 @@ protected:
         type = "tessera.Tensor[" + dims + "tessera." + type +
                (isStrided ? ", tessera.strides(" + steps + ")]" : "]");
       } else {
-        type = "tessera." + type;
+        // `int`: an i32 that takes the dtype of a float beside it, as a number of Python does
+        type = type == "i32" ? "int" : "tessera." + type;
       }
       Ref row(Py_BuildValue("(ss)", name(i), type.c_str()));
       if (!row || PyList_Append(list.get(), row.get())) return nullptr;

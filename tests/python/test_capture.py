@@ -303,6 +303,41 @@ class Capture(unittest.TestCase):
         self.assertEqual(of(np.ones(3, "f2"), ts.f32(2)).dtype, np.float32)
         self.assertEqual(of(np.ones(3, "i4"), ts.i64(2)).dtype, np.int64)
 
+    def test_integers_beside_floats(self):
+        @ts.jit
+        def mixed(x, k):
+            return x * k + (k + 1) / 2, ts.where(x > k, x, k), x ** -k, ts.maximum(x, 2 * k - 3), 1.0 / k + x, x + ts.sqrt(k)
+
+        @ts.kernel
+        def scaled(x, y, k):
+            for i in ts.tile.parallel(0, x.shape[0], 16):
+                y[i:i+16] = k * x[i:i+16] + (k // 2) * k / k
+
+        for dtype, bound in ((np.float16, 2e-3), (np.float32, 1e-6), (np.float64, 1e-14)):
+            x = (np.arange(20) / 4 + 1).astype(dtype)
+            w = x.astype("f8")
+            for k in (2, 3, np.int32(5), -1):
+                k = int(k) if k == -1 else k
+                with np.errstate(invalid="ignore"):
+                    want = (w * k + (k + 1) / 2, np.where(w > k, w, k), w ** -float(k), np.maximum(w, 2 * k - 3), 1 / k + w, w + np.sqrt(float(k)))
+                for found, expected in zip(mixed(x, k), want):
+                    self.assertEqual(found.dtype, dtype)
+                    np.testing.assert_allclose(found, expected, rtol=bound, atol=bound)
+            y = np.zeros_like(x)
+            scaled(x, y, 3)
+            np.testing.assert_allclose(y, 3 * w + 1, rtol=bound)
+
+        @ts.jit
+        def whole(i, k):
+            return i * k + (k - 1), i[k]
+
+        i = np.arange(10, dtype="i4")
+        found, element = whole(i, 3)
+        self.assertEqual((found.dtype, element), (np.int32, 3))
+        np.testing.assert_array_equal(found, i * 3 + 2)
+        with self.assertRaisesRegex(ts.CompileError, "E_TYPE_MIX"):  # beside bool it is no number of that dtype
+            mixed(np.ones(3, "bool"), 1)
+
     def test_what_objects_lack(self):
         @ts.jit
         def lacks(x):

@@ -130,6 +130,7 @@ struct Param {
   std::string name;
   Range loc;
   bool isTensor = false;
+  bool isInt = false; // an integer of Python, declared `int`: it takes the dtype of a float that it meets
   DType dtype = DType::F32;
   std::vector<Dim> dims;    // tensors
   std::vector<Dim> strides; // one per dim, in elements; empty: the tensor is contiguous

@@ -154,6 +154,7 @@ Value Elaborator::cast(Value v, DType to, Range loc) {
     v.weak = false;
     return v;
   }
+  if (v.isTile() && v.choice) return chooseAs(std::move(v), to, loc);
   Type type = v.type();
   type.dtype = to;
   // A form that is correct modulo the width of an integer is also correct modulo a smaller width.
@@ -164,6 +165,27 @@ Value Elaborator::cast(Value v, DType to, Range loc) {
   Value out = Value::of(make(Op::Cast, type, loc, std::move(args)));
   out.linear = std::move(linear);
   return out;
+}
+
+/// Gives a tile of choices between integer literals another dtype: casts the literals.
+Value Elaborator::chooseAs(Value v, DType to, Range loc) {
+  auto retype = [&](auto &&self, Expr &e) -> bool {
+    if (e.op == Op::Select) {
+      e.type.dtype = to;
+      return self(self, *e.args[1]) && self(self, *e.args[2]);
+    }
+    if (e.op != Op::Broadcast || e.args[0]->op != Op::ConstInt) return false;
+    Expr &literal = *e.args[0];
+    ExprPtr leaf = take(castConstant(Value::integer(literal.intValue), to), loc);
+    literal.op = leaf->op;
+    literal.intValue = leaf->intValue;
+    literal.floatValue = leaf->floatValue;
+    literal.type.dtype = e.type.dtype = to;
+    return true;
+  };
+  if (ExprPtr e = clone(*v.expr); retype(retype, *e)) return Value::of(std::move(e));
+  v.choice.reset(); // a variable
+  return cast(std::move(v), to, loc);
 }
 
 Value Elaborator::strengthen(Value v) {
@@ -201,6 +223,10 @@ Value Elaborator::where(Value c, Value x, Value y, Range conditionLoc, Range loc
 /// Converts two operands to one dtype, or reports that they do not mix.
 bool Elaborator::unify(Value &a, Value &b, Range loc, const char *what) {
   if (a.isError() || b.isError()) return false;
+  for (auto [v, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (v->isTile() && !v->wide && !v->choice) v->weak = false; // computed from a choice between literals
+    v->weak |= v->yields && isFloat(other->dtype);
+  }
   if (a.dtype == b.dtype) {
     bool weak = a.weak && b.weak;
     for (Value *v : {&a, &b}) // a literal beside a number of a dtype is rounded to that dtype
@@ -339,6 +365,52 @@ bool Elaborator::broadcastPair(Value &a, Value &b, Range loc) {
   return true;
 }
 
+/// The result for two integers; nothing where it is undefined, or more than 64 bits hold.
+static std::optional<int64_t> ofIntegers(Op op, int64_t x, int64_t y) {
+  int64_t out = 0;
+  const bool shifts = y >= 0 && y < 63;
+  switch (op) {
+  case Op::Add:
+    return __builtin_add_overflow(x, y, &out) ? std::nullopt : std::optional(out);
+  case Op::Sub:
+    return __builtin_sub_overflow(x, y, &out) ? std::nullopt : std::optional(out);
+  case Op::Mul:
+    return __builtin_mul_overflow(x, y, &out) ? std::nullopt : std::optional(out);
+  case Op::Shl:
+    return !shifts || __builtin_mul_overflow(x, int64_t{1} << y, &out) ? std::nullopt : std::optional(out);
+  case Op::Shr:
+    return shifts ? std::optional(x >> y) : std::nullopt;
+  case Op::And:
+    return x & y;
+  case Op::Or:
+    return x | y;
+  case Op::Xor:
+    return x ^ y;
+  case Op::Minimum:
+    return std::min(x, y);
+  case Op::Maximum:
+    return std::max(x, y);
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The least and the largest of the results for the ends of two choices between literals; nothing if a side
+/// is another value.
+std::optional<std::pair<int64_t, int64_t>> Elaborator::choiceOf(Op op, const Value &a, const Value &b) {
+  const auto x = literalsOf(a, a), y = literalsOf(b, b);
+  if (!x || !y) return std::nullopt;
+  std::optional<std::pair<int64_t, int64_t>> all;
+  for (int64_t left : {x->first, x->second})
+    for (int64_t right : {y->first, y->second}) {
+      const std::optional<int64_t> result = ofIntegers(op, left, right);
+      if (!result) return std::nullopt;
+      all = all ? std::pair(std::min(all->first, *result), std::max(all->second, *result))
+                : std::pair(*result, *result);
+    }
+  return all;
+}
+
 Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   a = asOperand(std::move(a), loc);
   b = asOperand(std::move(b), loc);
@@ -346,14 +418,18 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
 
   // The quotient of literals is a float, as in Python. For other integers a float dtype would have to be
   // chosen.
+  auto isPythons = [](const Value &v) { return v.yields || (v.isLiteral() && isInt(v.dtype)); };
   if (op == Op::Div && isInt(a.dtype) && isInt(b.dtype)) {
-    if (!a.isLiteral() || !b.isLiteral())
+    if (!isPythons(a) || !isPythons(b))
       return fail(Code::E_TYPE, loc,
                   "'/' does not divide integers, found " + describe(a) + " and " + describe(b),
                   std::string("floor with //, or cast to a float first: ts.f32(x) / ts.f32(y)"));
-    a = Value::real(static_cast<double>(a.intValue));
-    b = Value::real(static_cast<double>(b.intValue));
+    a = floatOperand(std::move(a), loc, "/");
+    b = floatOperand(std::move(b), loc, "/");
   }
+  // An integer of Python stays one in sums with literals and dims.
+  const bool yields = (a.yields || b.yields) && (a.yields || (a.weak && isInt(a.dtype))) &&
+                      (b.yields || (b.weak && isInt(b.dtype)));
   // A weak run-time integer is compared with a narrower one in 64 bits, because converting it could wrap.
   if (isComparison(op) && a.isIntScalar() && b.isIntScalar() && a.weak != b.weak &&
       (a.weak ? a : b).isRuntime())
@@ -423,6 +499,7 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
     // x - x and the like
     if (linear && linear->isConstant() && a.weak) return Value::extent(linear->constant);
   }
+  const auto choice = choiceOf(op, a, b);
   if (!broadcastPair(a, b, loc)) return Value::error();
   bool weak = a.weak && b.weak && !isComparison(op), wide = a.wide || b.wide;
   Type type = a.type();
@@ -432,6 +509,8 @@ Value Elaborator::binary(Op op, Value a, Value b, Range loc) {
   args.push_back(take(std::move(b), loc));
   Value out = Value::of(make(op, type, loc, std::move(args)), weak);
   out.wide = wide;
+  out.yields = yields && out.isIntScalar();
+  if (weak && out.isIntScalar()) out.choice = choice;
   out.linear = std::move(linear);
   return out;
 }
@@ -444,8 +523,10 @@ Value Elaborator::negate(Value v, Range loc) {
     if (std::optional<Value> folded = fold(Op::Neg, v, nullptr, loc)) return std::move(*folded);
   if (v.isGraph()) return graphElementwise(Op::Neg, std::move(v), loc);
   std::optional<Linear> linear = v.linear ? scale(*v.linear, -1) : std::nullopt;
+  const auto choice = choiceOf(Op::Sub, Value::integer(0), v);
   Value out = function(Op::Neg, std::move(v), loc);
   out.linear = std::move(linear);
+  if (out.weak && out.isIntScalar()) out.choice = choice;
   return out;
 }
 
@@ -453,7 +534,7 @@ Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
   v = asOperand(std::move(v), loc);
   if (v.isError() || isFloat(v.dtype)) return v;
   if (v.weak && v.isConst) return Value::real(static_cast<double>(v.intValue));
-  if (v.weak) {
+  if (v.weak || v.yields) {
     v = cast(std::move(v), DType::F32, loc);
     v.weak = true;
     return v;
@@ -466,12 +547,13 @@ Value Elaborator::floatOperand(Value v, Range loc, const char *what) {
 Value Elaborator::function(Op op, Value v, Range loc) {
   if (v.isError()) return v;
   if (v.isGraph()) return graphElementwise(op, std::move(v), loc);
-  bool weak = v.weak, wide = v.wide;
+  bool weak = v.weak, wide = v.wide, yields = v.yields;
   Type type = v.type();
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(v), loc));
   Value out = Value::of(make(op, type, loc, std::move(args)), weak);
   out.wide = wide;
+  out.yields = yields;
   return out;
 }
 
@@ -502,14 +584,15 @@ Value Elaborator::fillMasked(Value tile, Value fill, Range loc) {
 }
 
 Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide) {
+  const bool yields = (a.yields || b.yields) && (a.yields || a.isLiteral()) && (b.yields || b.isLiteral());
   if (c.isError() || !unify(a, b, loc, "where")) return Value::error();
   if (c.isGraph() || a.isGraph() || b.isGraph())
     return graphSelect(std::move(c), std::move(a), std::move(b), loc);
+  bool wide = isWideChoice(a, b);
+  auto choice = literalsOf(a, b); // before literals become tiles
   if (!broadcastPair(a, b, loc)) return Value::error();
   if (!takesOneSide && (!broadcastPair(c, a, loc) || !broadcastPair(c, b, loc))) return Value::error();
-  bool weak = a.weak && b.weak;
-  bool wide = isWideChoice(a, b);
-  auto choice = literalsOf(a, b);
+  bool weak = a.isTile() ? choice.has_value() : a.weak && b.weak;
   Type type = a.type();
   std::vector<ExprPtr> args;
   args.push_back(take(std::move(c), loc));
@@ -517,7 +600,8 @@ Value Elaborator::select(Value c, Value a, Value b, Range loc, bool takesOneSide
   args.push_back(take(std::move(b), loc));
   Value out = Value::of(make(Op::Select, type, loc, std::move(args)), weak);
   out.wide = wide;
-  if (out.isIntScalar() && weak) out.choice = choice;
+  out.yields = yields && out.isIntScalar();
+  if (isInt(out.dtype) && weak) out.choice = choice;
   return out;
 }
 

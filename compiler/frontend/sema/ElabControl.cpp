@@ -45,6 +45,10 @@ std::vector<std::string> Elaborator::fixRebound(const std::set<std::string> &ass
       local.value = std::move(v);
     }
     if (local.value.isIntScalar()) local.value.linear = AtomTable::of(atoms_.fresh(local.value.dtype));
+    if (local.value.isTile()) { // no longer one of the literals that it began with
+      local.value.weak = false;
+      local.value.choice.reset();
+    }
     carried.push_back(local.symbol);
   }
   return out;

@@ -345,6 +345,7 @@ void Elaborator::declareParameter(const ast::Parameter &p) {
            "leave the default out; a flag such as has_" + p.name + ": bool = False says whether it is used");
   } else if (std::optional<DType> t = readDType(*p.annotation, out.policy)) {
     out.dtype = *t;
+    out.isInt = annotationPath(module_, *p.annotation) == "int";
     if ((info(*t).bits < 16 && isFloat(*t)) || isPacked(*t))
       fail(Code::E_PARAMETER, p.annotation->loc, std::string("a scalar parameter cannot be ") + name(*t),
            std::string("take ts.") + (isFloat(*t) ? "f32" : "i32") + " and cast");
@@ -539,6 +540,7 @@ bool Elaborator::run(const FunctionDecl &f) {
         atomExprs_[atom] = std::move(wide);
         local.value = Value::of(std::move(e));
         local.value.linear = AtomTable::of(atom);
+        local.value.yields = p.isInt;
       } else {
         local.value = Value::of(std::move(e));
       }

@@ -519,6 +519,7 @@ bool Elaborator::runGraph(const FunctionDecl &f, GraphFunction &out) {
       ExprPtr e = make(Op::ParamRef, {Type::Scalar, p.dtype, {}}, p.loc);
       e->param = static_cast<int>(i);
       local.value = Value::of(std::move(e));
+      local.value.yields = p.isInt;
       if (isInt(p.dtype))
         local.value.linear = AtomTable::of(atoms_.intern("param:" + p.name, {}, true, p.dtype));
     }

@@ -36,7 +36,7 @@ Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   std::string literalOf = v.isScalar() ? v.text : std::string();
   int64_t literal = v.intValue;
   double realLiteral = v.floatValue;
-  bool weak = v.weak, wide = v.wide, isInteger = v.isIntScalar();
+  bool weak = v.weak, wide = v.wide, yields = v.yields, isInteger = v.isIntScalar();
   auto choice = v.choice;
   ExprPtr e = take(std::move(v), loc);
   Stmt &s = emit(Stmt::Assign, loc);
@@ -44,6 +44,7 @@ Value Elaborator::toVariable(Value v, const std::string &name, Range loc) {
   s.exprs.push_back(std::move(e));
   Value out = Value::of(var(symbol, loc), weak);
   out.wide = wide;
+  out.yields = yields;
   out.choice = choice;
   out.text = std::move(literalOf);
   out.intValue = literal;
@@ -227,12 +228,13 @@ void Elaborator::assignName(const std::string &name, Value v, bool bareLiteral, 
          "use another name");
     return;
   }
-  if (bareLiteral) {
+  const bool isFixed = it != f.locals.end() && it->second.fixed > 0;
+  if (bareLiteral && !isFixed) {
     v = strengthen(std::move(v));
     if (v.isScalar() && v.dtype != DType::Bool) v.text = name;
   }
 
-  if (it != f.locals.end() && it->second.fixed > 0) { // a loop or branch assigns it: same variable, same type
+  if (isFixed) { // a loop or branch assigns it: same variable, same type
     Local &local = it->second;
     if (v.isError()) local.value = Value::error(); // what depends on it is not reported again
     if (!local.value.isError()) rebind(local.value, local.symbol, std::move(v), name, loc);

@@ -162,6 +162,8 @@ public:
   Value convert(Value, DType, Range); // weak values and exact conversions
   Value cast(Value, DType, Range);    // the language's cast
   Value broadcastTo(Value, const std::vector<int64_t> &, Range);
+  Value chooseAs(Value, DType, Range);
+  static std::optional<std::pair<int64_t, int64_t>> choiceOf(Op, const Value &, const Value &);
   Value strengthen(Value); // converts it to the type that a variable bound to it gets
   ExprPtr take(Value, Range);
   ExprPtr make(Op, Type, Range, std::vector<ExprPtr> args = {});
@@ -206,9 +208,9 @@ public:
   std::optional<int64_t> staticInt(const Value &, Range, const char *what);
   bool staticShape(const ast::Expr &, std::vector<int64_t> &);
   std::optional<DType> staticDType(const ast::Expr &);
+  std::optional<DType> staticDType(const Value &, Range);
   std::optional<std::string> staticString(const ast::Expr &, const char *what);
   std::optional<int64_t> staticAxis(const ast::Expr *, size_t rank, int64_t otherwise);
-  std::optional<DType> staticDType(const Value &, Range);
   bool checkTileSize(const std::vector<int64_t> &, Range);
 
   // Memory (ElabMemory.cpp)

@@ -167,7 +167,7 @@ static Value filled(Elaborator &ctx, GraphCall &a, bool isFull) {
   }
   if (!ok || fill.isError()) return Value::error();
   if (!isFull && !isFloat(t)) fill = Value::integer(0, t, false);
-  if (fill.dtype != t && (!fill.weak || (isFloat(fill.dtype) && !isFloat(t))))
+  if (fill.dtype != t && !fill.converts(t) && (!fill.weak || (isFloat(fill.dtype) && !isFloat(t))))
     return ctx.fail(Code::E_TYPE_MIX, loc,
                     std::string("'full' is given ") + describe(fill) + " for a tensor of " + name(t),
                     std::string("cast the value with ts.") + name(t) + "(x)");

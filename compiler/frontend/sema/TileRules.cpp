@@ -42,7 +42,7 @@ static Value filled(Elaborator &ctx, const KernelCall &a, const ast::Expr *value
   if (fill.isTile())
     return ctx.fail(Code::E_TYPE, loc, "'full' takes a scalar",
                     "spread a tile with ts.tile.broadcast(x, shape)");
-  if (fill.dtype != *t && !fill.weak)
+  if (fill.dtype != *t && !fill.weak && !fill.converts(*t))
     return ctx.fail(Code::E_TYPE_MIX, loc,
                     std::string("'full' is given ") + describe(fill) + " for a tile of " + name(*t),
                     std::string("cast the value with ts.") + name(*t) + "(x)");

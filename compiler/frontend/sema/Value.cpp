@@ -9,6 +9,7 @@ Value &Value::operator=(const Value &o) {
   dtype = o.dtype;
   weak = o.weak;
   wide = o.wide;
+  yields = o.yields;
   isConst = o.isConst;
   transposed = o.transposed;
   intValue = o.intValue;
@@ -114,8 +115,9 @@ bool Value::isChoiceOf(DType t) const {
 }
 
 bool Value::converts(DType t) const {
-  if (dtype == t) return true;
+  if (dtype == t || (yields && isFloat(t))) return true;
   if (!weak || t == DType::Bool) return false;
+  if (kind == Tile && !wide && !choice) return false; // computed from a choice between literals
   return isFloat(t) || (isInt(dtype) && (isConst || !wide || isChoiceOf(t)));
 }
 

@@ -40,6 +40,7 @@ struct Value {
   DType dtype = DType::F32;
   bool weak = false;    // takes the dtype of the other operand
   bool wide = false;    // of a weak integer: narrower integers are widened to it (dims, ids, loop variables)
+  bool yields = false;  // an integer that is weak beside floats only (a parameter declared `int`)
   bool isConst = false; // Scalar: intValue (integers, bool) or floatValue holds its value
   bool transposed = false;
   int64_t intValue = 0;
