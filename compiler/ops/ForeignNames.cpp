@@ -88,7 +88,6 @@ constexpr ForeignName kForeignNames[] = {
     {"percentile", "sort with ts.sort, and index the tensor at the rank"},
     {"partition", "write @sort(x)"},
     {"argpartition", "write ts.argsort(x) of tensors"},
-    {"bincount", "write ts.tile.histogram(x, bins), or ts.tile.atomic_add(C[x], 1), in a @ts.kernel"},
     {"argwhere", "shapes do not depend on values: keep the mask, and use it with @where"},
     {"flatnonzero", "shapes do not depend on values: keep the mask, and use it with @where"},
     {"unique", "shapes do not depend on values: sort with @sort, and compare neighbours"},

@@ -141,6 +141,7 @@ from tessera.op import (
     all_gather as all_gather,
     all_reduce as all_reduce,
     any as any,
+    bincount as bincount,
     broadcast_to as broadcast_to,
     cross_entropy as cross_entropy,
     einsum as einsum,

@@ -68,6 +68,11 @@ def shapes():
         values = lambda shape, rng: rng.integers(-1, 8, shape)
         yield function("one-hot", dtype, "ts.one_hot(x, 7)", lambda x: (x[..., None] == np.arange(7)) * 1.0, SIZES + EMPTY, result="f32", out=True, values=values)
         yield function("one-hot-dim", dtype, "ts.one_hot(x, N, dtype=ts.i32)", lambda x: (x[..., None] == np.arange(x.shape[-1])) * 1, SIZES[:3], result="i32", values=values)
+    for dtype in ("i32", "i64", "u8", "i16", "u32"):
+        values = lambda shape, rng: rng.integers(-2 if dtype[0] == "i" else 0, 9, shape)
+        count = lambda x, n: np.bincount(x[(x >= 0) & (x < n)].ravel().astype("i8"), minlength=n)
+        yield function("bincount", dtype, "ts.bincount(x, 7)", lambda x: count(x, 7), SIZES + EMPTY, result="i32", out=True, values=values)
+        yield function("bincount-dim", dtype, "ts.bincount(x[0], N)", lambda x: count(x[0], x.shape[-1]), SIZES[:3], result="i32", values=values)
     yield function("causal", "f32", "ts.softmax(ts.where(ts.tril(x * 0.0 + 1.0) > 0.0, x, -1e30))",
                    lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(np.where(np.tril(np.ones_like(x)) > 0, x, -1e30) - 5)))
 

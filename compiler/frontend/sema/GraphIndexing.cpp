@@ -97,11 +97,13 @@ Value alongAxis(Elaborator &ctx, const Value &table, Value indices, size_t axis,
 } // namespace
 
 Value graphGather(Elaborator &ctx, GraphCall &a) {
+  if (a[1].isIntScalar()) a[1] = ctx.graphBroadcastTo(ctx.strengthen(std::move(a[1])), {}, a.locOf(1));
   if (a[0].isError() || !ctx.graphTensor(a[0], a.locOf(0), 1) || !isIndices(ctx, a, 1)) return Value::error();
   return alongAxis(ctx, a[0], std::move(a[1]), 0, a.loc);
 }
 
 Value graphTake(Elaborator &ctx, GraphCall &a) {
+  if (a[1].isIntScalar()) a[1] = ctx.graphBroadcastTo(ctx.strengthen(std::move(a[1])), {}, a.locOf(1));
   if (a[0].isError() || !ctx.graphTensor(a[0], a.locOf(0), 1) || !isIndices(ctx, a, 1)) return Value::error();
   std::optional<int64_t> axis = ctx.graphAxis(a[2], a.locOf(2), ctx.graphDims(a[0]).size());
   return axis ? alongAxis(ctx, a[0], std::move(a[1]), static_cast<size_t>(*axis), a.loc) : Value::error();

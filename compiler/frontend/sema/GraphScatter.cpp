@@ -178,6 +178,34 @@ Value graphScatter(Elaborator &ctx, GraphCall &a) {
   return scatter.run(place);
 }
 
+/// Adds ones, or weights, to the elements of zeros that integers select.
+Value graphBincount(Elaborator &ctx, GraphCall &a) {
+  const Range loc = a.loc;
+  if (a[0].isError() || !ctx.graphTensor(a[0], a.locOf(0), 0)) return Value::error();
+  if (!isInt(a[0].dtype))
+    return ctx.fail(Code::E_TYPE, a.locOf(0), "'bincount' counts integers, found " + describe(a[0]),
+                    "cast to ts.i32 first");
+  const std::optional<DimExpr> bins = ctx.graphDimOf(a[1], a.locOf(1), "the number of bins");
+  const bool isWeighted = a.given(2) && a[2].kind != Value::None;
+  if (!bins || (isWeighted && !ctx.graphTensor(a[2], a.locOf(2), 0))) return Value::error();
+  // Unsigned integers of 64 bits that i64 lacks are no bins either way.
+  if (a[0].dtype != DType::I32 && a[0].dtype != DType::I64)
+    a[0] = ctx.cast(std::move(a[0]), info(a[0].dtype).bits < 32 ? DType::I32 : DType::I64, a.locOf(0));
+  auto filled = [&](int64_t value, DType dtype, Dims dims) {
+    return ctx.graphBroadcastTo(ctx.castConstant(Value::integer(value), dtype), std::move(dims), loc);
+  };
+  const DType dtype = isWeighted ? a[2].dtype : DType::I32;
+  const Dims dims = ctx.graphDims(a[0]);
+  GraphCall scatter{
+      a.function, a.source, loc, {}, {loc, a.locOf(0), isWeighted ? a.locOf(2) : loc, loc, loc}};
+  scatter.values.emplace_back(filled(0, dtype, {*bins}));
+  scatter.values.emplace_back(std::move(a[0]));
+  scatter.values.emplace_back(isWeighted ? std::move(a[2]) : filled(1, dtype, dims));
+  scatter.values.emplace_back(Value::integer(0));
+  scatter.values.emplace_back(Value::string("add"));
+  return graphScatter(ctx, scatter);
+}
+
 Value graphScatterElements(Elaborator &ctx, GraphCall &a) {
   Scatter scatter(ctx, a, 4);
   if (!scatter.check()) return Value::error();
