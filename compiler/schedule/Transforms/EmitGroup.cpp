@@ -25,8 +25,13 @@ static SmallVector<int64_t> tileOf(const GroupContents &contents, graph::FuncOp 
                                    const codegen::Target &target) {
   SmallVector<int64_t> tile = chooseTile(contents.space, function, target);
   for (Operation *op : contents.ops) {
-    if (auto attention = dyn_cast<graph::AttentionOp>(op); attention && hasKeyBlocks(attention))
+    if (auto attention = dyn_cast<graph::AttentionOp>(op); attention && hasKeyBlocks(attention)) {
+      // Scores of as many elements as the target proposes, where they fill the first-level cache.
+      const codegen::Capabilities &can = target.capabilities();
+      if (!can.threads && can.vectorBytes < 64)
+        tile.front() = std::max<int64_t>(tile.front() * tile.back() / kKeyBlock, 1);
       tile.back() = kKeyBlock;
+    }
     if (auto reduce = dyn_cast<graph::ReduceOp>(op); reduce && hasFixedOrder(reduce)) {
       const int64_t axis = *contents.space.reducedAxis();
       const auto length = dyn_cast<IntegerAttr>(contents.space.space().getDims()[axis]);

@@ -8,9 +8,10 @@
 //   %end)) %o = tile.mma %p, %v limits(%m, %d, %n)               %o = tile.mma %p, %v limits(%m, %d, min(%n,
 //   %end))
 //
-// with %end = %limit + the number of rows: no row sees a key from there on. Of the blocks of a causal
-// attention, those on the diagonal are nearly half empty. It runs after bounds have become explicit, which it
-// narrows, and before tile-transpose-products, which exchanges the axes of what it has found.
+// with %end = %limit + the number of rows: no row sees a key from there on. Under fixed_reductions only
+// scores end there: a hidden key has the weight 0, which makes a NaN of an infinite value. Of the blocks of a
+// causal attention, those on the diagonal are nearly half empty. It runs after bounds have become explicit,
+// which it narrows, and before tile-transpose-products, which exchanges the axes of what it has found.
 #include "compiler/tile/IR/Profiles.h"
 #include "compiler/tile/IR/TileFunctions.h"
 #include "compiler/tile/Transforms/Passes.h"
@@ -90,9 +91,9 @@ public:
     end_ = arith::MaxSIOp::create(b, loc, end_, constant(0));
   }
 
-  void run() {
+  void run(bool skipsWeights) {
     limitProducer(select_.getFalseValue());
-    follow(select_.getResult(), /*isZero=*/false);
+    if (skipsWeights) follow(select_.getResult(), /*isZero=*/false);
   }
 
 private:
@@ -178,12 +179,12 @@ private:
 
 struct SkipHidden : impl::TileSkipHiddenBase<SkipHidden> {
   void runOnOperation() override {
-    // Which infinite values a row meets would depend on the rows beside it.
-    if (permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions) return;
+    // Which infinite values a row multiplies by a weight of 0 would depend on the rows beside it.
+    const bool skipsWeights = !permitsOf(getOperation()).value_or(NumericsPermissions()).fixedReductions;
     SmallVector<arith::SelectOp> selects;
     getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
     for (arith::SelectOp select : selects)
-      if (std::optional<CausalMask> mask = causalMaskOf(select)) Narrowing(select, *mask).run();
+      if (std::optional<CausalMask> mask = causalMaskOf(select)) Narrowing(select, *mask).run(skipsWeights);
   }
 };
 
