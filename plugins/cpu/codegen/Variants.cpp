@@ -2,6 +2,7 @@
 #include "compiler/schedule/IR/GroupSpace.h"
 #include "compiler/schedule/IR/VariantBodies.h"
 #include "compiler/tile/IR/DTypes.h"
+#include "numerics/NumericsProfile.h"
 #include "plugins/cpu/codegen/Costs.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -107,8 +108,10 @@ std::vector<VariantProposal> proposeVariants(const VariantRequest &request,
     propose("wide", RowBody::General, when, kWideRows, kWideColumns);
   }
   if (kind == GroupKind::Reduce && !request.reducesOuterAxis && group.getTile().size() == 2) {
-    const StreamedRows rows =
+    StreamedRows rows =
         StreamedRows::of(request.finds, request.readsNarrow, request.readsAgain, capabilities.vectorBytes);
+    // Rows of one block: what a program does once is done for each of them (docs/decisions/0192).
+    if (request.permits.fixedReductions) rows.least = 2 * kReductionBlock, rows.shorter = 0;
     const std::string count = request.extent("B") == 1 ? "rows * columns" : "B * rows * columns";
     std::string when = "columns";
     if (rows.shorter > 0)
