@@ -43,6 +43,21 @@ void KernelLowering::prefetch(const Factor &f, Value index, int32_t locality) {
   LLVM::Prefetch::create(b_, byteAddress(f.element, address(f.data, index, f.element)), 0, locality, 1);
 }
 
+bool KernelLowering::readsWordsOfBf16(const Factor &f, const Place &c) const {
+  tile::CastOp cast = f.cast;
+  return vectorBytes_ == 32 && f.element.isBF16() && cast && cast.getTo() == "f32" && c.element.isF32();
+}
+
+std::array<Value, 2> KernelLowering::readWords(const Factor &f, Value index, int64_t lanes) {
+  auto words = VectorType::get({lanes}, b_.getI32Type()), floats = VectorType::get({lanes}, b_.getF32Type());
+  Value word = LLVM::LoadOp::create(b_, words, address(f.data, index, f.element), /*alignment=*/2);
+  Value sixteen = splat(constantOf(b_.getI32Type(), b_.getI32IntegerAttr(16)), lanes);
+  Value upper = splat(constantOf(b_.getI32Type(), b_.getI32IntegerAttr(-65536)), lanes);
+  Value even = arith::ShLIOp::create(b_, words, word, sixteen),
+        odd = arith::AndIOp::create(b_, words, word, upper);
+  return {arith::BitcastOp::create(b_, floats, even), arith::BitcastOp::create(b_, floats, odd)};
+}
+
 int64_t KernelLowering::vectorsOfLine(const Factor &f, int64_t lanes) {
   const int64_t bits = target::inMemoryElement(f.element).getIntOrFloatBitWidth();
   return std::max<int64_t>(1, kLineBytes * 8 / (lanes * bits));
@@ -186,6 +201,21 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
   };
   Value ahead = times(b.rowStride, constant(kRowsAhead));
   const int64_t perLine = vectorsOfLine(b, lanes);
+  // Pairs of bf16 become f32 by one operation each, the even elements apart from the odd ones. So are their
+  // sums.
+  const bool inWords = isWhole && vectors % 2 == 0 && readsWordsOfBf16(b, c);
+  auto shuffled = [&](Value x, Value y, int64_t first, int64_t step) -> Value {
+    Vec<int64_t> from;
+    for (int64_t i = 0; i < lanes; ++i)
+      from.push_back(first + i * step);
+    return vector::ShuffleOp::create(b_, x, y, from);
+  };
+  auto interleaved = [&](Value even, Value odd, int64_t first) -> Value {
+    Vec<int64_t> from;
+    for (int64_t i = 0; i < lanes; ++i)
+      from.push_back(first + i / 2 + i % 2 * lanes);
+    return vector::ShuffleOp::create(b_, even, odd, from);
+  };
   upTo(range[0], range[1], width, [&](Value column) {
     Vec<Value> at, masks;
     for (int64_t g = 0; g < vectors; ++g) {
@@ -204,6 +234,9 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
                                        : load(c.element, places.back(), lanes, maskOfC(g)));
         }
       }
+      for (size_t i = 0; inWords && i < sums.size(); i += 2)
+        std::tie(sums[i], sums[i + 1]) =
+            std::pair(shuffled(sums[i], sums[i + 1], 0, 2), shuffled(sums[i], sums[i + 1], 1, 2));
       if (options.ahead == BlockOptions::Rows) {
         Value later = times(plus(row, constant(kBlocksAhead * count)), a.rowStride);
         upTo(zero, depth, kLineBytes * 8 / a.element.getIntOrFloatBitWidth(), [&](Value k) {
@@ -220,7 +253,10 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
           prefetch(a, plus(times(row, a.rowStride), times(plus(k, depth), a.columnStride)), kSecondLevel);
         Vec<Value> line, next;
         for (int64_t g = 0; g < vectors; ++g) {
-          line.push_back(readFactor(b, plus(inB, at[g]), lanes, options.wholeRows ? Value() : masks[g]));
+          if (!inWords)
+            line.push_back(readFactor(b, plus(inB, at[g]), lanes, options.wholeRows ? Value() : masks[g]));
+          else if (g % 2 == 0)
+            llvm::append_range(line, readWords(b, plus(inB, at[g]), lanes));
           // More rows wait for the multiplications, not for B.
           if (count <= kBlock && g % perLine == 0) prefetch(b, plus(plus(inB, at[g]), ahead), kSecondLevel);
         }
@@ -231,9 +267,13 @@ void KernelLowering::chainBlocks(const Factor &a, const Factor &b, const Place &
         }
         scf::YieldOp::create(b_, next);
       }
+      Vec<Value> results(loop.getResults());
+      for (size_t i = 0; inWords && i < results.size(); i += 2)
+        std::tie(results[i], results[i + 1]) = std::pair(interleaved(results[i], results[i + 1], 0),
+                                                         interleaved(results[i], results[i + 1], lanes / 2));
       for (int64_t r = 0, i = 0; r < count; ++r)
         for (int64_t g = 0; g < vectors; ++g, ++i)
-          keepPadding(loop.getResult(i), places[i], masks[g]);
+          keepPadding(results[i], places[i], masks[g]);
     });
   });
 }

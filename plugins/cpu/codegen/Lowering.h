@@ -255,6 +255,10 @@ private:
   void chainBlocks(const Factor &a, const Factor &b, const Place &c, std::array<int64_t, 2> block,
                    std::array<Value, 2> range, Value rows, Value columns, Value depth,
                    BlockOptions options = {});
+  /// Are elements of the factor, added to those of `c`, widened in pairs?
+  bool readsWordsOfBf16(const Factor &, const Place &c) const;
+  /// Returns the even and the odd ones of 2 * `lanes` elements of bf16 as f32.
+  std::array<Value, 2> readWords(const Factor &, Value index, int64_t lanes);
   void prefetch(const Factor &, Value index, int32_t locality = 3);
   /// Vectors of so many elements of the factor that a cache line has; at least 1.
   static int64_t vectorsOfLine(const Factor &, int64_t lanes);
