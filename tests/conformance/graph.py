@@ -413,6 +413,8 @@ def losses():
 
 # ---- shapes and tables ----
 
+NARROW = [{"B": b, "M": m, "N": n} for b, m, n in ((1, 70, 2), (3, 33, 3), (2, 1000, 4), (1, 16, 2), (1, 7, 3), (2, 40, 5), (1, 600, 3), (1, 129, 1))]
+
 def shapes():
     for dtype in (*FLOATS, "i64", "i32", "bool", "fp8_e4m3"):
         x = {"x": (("B", "M", "N"), dtype)}
@@ -421,6 +423,12 @@ def shapes():
             return function(f"graph/shape/{name}/{dtype}", params, f"return {text}", lambda *t: g.moved(f, *t), sizes)
         yield one("transpose", "x.T", lambda x: np.swapaxes(x, 1, 2))
         yield one("permute", "ts.transpose(x, (2, 0, 1))", lambda x: np.transpose(x, (2, 0, 1)))
+        # Few columns, which the CPU transposes by itself if rows follow each other without gaps.
+        yield one("transpose-narrow", "x.T", lambda x: np.swapaxes(x, 1, 2), sizes=NARROW)
+        yield one("permute-narrow", "ts.transpose(x, (2, 0, 1))", lambda x: np.transpose(x, (2, 0, 1)), sizes=NARROW)
+        yield one("transpose-narrow-rows", "x[0, 1:].T", lambda x: x[0, 1:].T, sizes=NARROW)
+        yield one("transpose-narrow-columns", "x[0, :, 1:].T", lambda x: x[0, :, 1:].T, sizes=NARROW)
+        yield one("transpose-three", "x.T", lambda x: x.T, {"x": (("M", 3), dtype)}, [{"M": m} for m in (1, 15, 16, 64, 531, 1100)])
         yield one("reshape", "ts.reshape(x, (B * M, N))", lambda x: x.reshape(-1, x.shape[2]) if x.size else x.reshape(x.shape[0] * x.shape[1], x.shape[2]))
         yield one("transpose-reshape", "ts.reshape(ts.transpose(x, (1, 0, 2)), (M, B * N))", lambda x: np.transpose(x, (1, 0, 2)).reshape(x.shape[1], x.shape[0] * x.shape[2]))
         yield one("row", "x[0, :, 1:]", lambda x: x[0, :, 1:], sizes=[s for s in BLOCKS if s["B"]])

@@ -38,6 +38,10 @@ constexpr int64_t kStreamedColumns = 4096, kStreamedRows = 32;
 /// The most columns of a tile whose rows are reduced: their results stay in the first-level cache.
 constexpr int64_t kMostOuterColumns = 1024;
 
+/// A transpose with an axis of at most so many elements has longer tiles along the other one, without
+/// AVX-512.
+constexpr int64_t kNarrowSide = 8, kLongSide = 512;
+
 class Target final : public codegen::Target, public codegen::LlvmLowering {
 public:
   Target(std::string name, CpuTarget cpu) : name_(std::move(name)), cpu_(std::move(cpu)) {
@@ -90,7 +94,13 @@ public:
       break;
     case schedule::GroupKind::Map:
       // Whole cache lines of both the tensor that is read and the tensor that is written.
-      if (transposes) return {codegen::coverExtent(rows, 8, 64), codegen::coverExtent(columns, 8, 64)};
+      if (transposes) {
+        const auto isShort = [&](std::optional<int64_t> extent) {
+          return capabilities_.vectorBytes < 64 && extent && *extent <= kNarrowSide;
+        };
+        return {codegen::coverExtent(rows, 8, isShort(columns) ? kLongSide : 64),
+                codegen::coverExtent(columns, 8, isShort(rows) ? kLongSide : 64)};
+      }
       // Values stay in registers, so a tile need not fit the first cache; rows may be short.
       if (rank > 1 && readsRows && !columns)
         return {codegen::coverExtent(rows, 1, kStreamedRows), kStreamedColumns};
