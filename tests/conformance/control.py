@@ -662,8 +662,35 @@ def k(X: ts.Tensor["B", "N", ts.i32], Z: ts.Tensor["B", "N", ts.i32], T: ts.Tens
     yield p
 
 
+def backwards():
+    """Blocks from the last one, which lacks rows, to the first: what one iteration keeps, the next one stores whole."""
+    for name, before, store, keep in (
+            ("tile", "t = ts.tile.full((16, 8), 7.0, ts.f32)", "Z[start:start+16, :] = t", "t = ts.tile.exp(t * 0.0 + ts.f32(k))"),
+            ("buffer", "t = ts.tile.alloc_shared((16, 8), ts.f32)\n    t[:, :] = ts.tile.full((16, 8), 7.0, ts.f32)",
+             "Z[start:start+16, :] = t[:, :]", "t[:, :] = ts.tile.exp(t[:, :] * 0.0 + ts.f32(k))"),
+            ("part", "t = ts.tile.alloc_shared((2, 16, 8), ts.f32)\n    t[1, :, :] = ts.tile.full((16, 8), 7.0, ts.f32)",
+             "Z[start:start+16, :] = t[1, :, :]", "t[1, :, :] = ts.tile.exp(ts.tile.full((16, 8), 1.0, ts.f32) * ts.f32(k))")):
+        p = program(f"backwards/{name}", f"""@ts.kernel
+def k(Z: ts.Tensor["M", 8, ts.f32]):
+    {before}
+    blocks = (M + 15) // 16
+    for k in ts.tile.range(0, blocks, 1):
+        start = (blocks - 1 - k) * 16
+        {store}
+        {keep}
+""")
+        for m in (5, 16, 37, 50):
+            z = np.zeros((m, 8))
+            blocks = -(-m // 16)
+            for k in range(blocks):
+                z[(blocks - 1 - k) * 16:(blocks - k) * 16] = np.exp(k - 1) if k else 7
+            p.run({"M": m}, {}, {"Z": want("f32", z, rtol=1e-6)})
+        yield p
+
+
 def programs():
     yield from phases()
+    yield from backwards()
     yield from loops()
     yield from merges()
     yield from orders()

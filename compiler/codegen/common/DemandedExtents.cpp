@@ -29,6 +29,24 @@ template <class Access> bool spansBuffer(Access access) {
   return true;
 }
 
+/// Drops ends that are computed inside a loop that `scope` is not in: another iteration has other ones.
+void keepInvariant(DemandedExtents::Demand &d, Operation *scope) {
+  auto varies = [&](Value v) {
+    for (Operation *op = v ? v.getParentBlock()->getParentOp() : nullptr; op; op = op->getParentOp())
+      if (isa<LoopLikeOpInterface>(op) && !op->isProperAncestor(scope)) return true;
+    return false;
+  };
+  for (DemandedExtents::Axis &axis : d)
+    for (DemandedExtents::End &end : axis.ends) {
+      if (varies(end.bound)) end.bound = {};
+      if (varies(end.start)) end = {{}, {}, 0, {}, end.bound};
+      if (!end.bound && !end.start) {
+        axis = {true, {}};
+        break;
+      }
+    }
+}
+
 } // namespace
 
 DemandedExtents::DemandedExtents(KernelOp kernel) : kernel_(kernel) {
@@ -102,6 +120,7 @@ void DemandedExtents::visitLoop(Operation *op) {
                        loop.getBody()->getTerminator()->getOperands(), loop.getResults()))
     for (Value observed : {Value(arg), Value(result)}) {
       Demand d(of(observed));
+      if (observed == arg) keepInvariant(d, loop);
       demand(init, d);
       demand(next, d);
     }
@@ -110,13 +129,16 @@ void DemandedExtents::visitLoop(Operation *op) {
 /// Of a value in a shared buffer, what is read from the buffer is observed.
 void DemandedExtents::visitWrite(BufferWriteOp write) {
   const Value value = write.getValue();
-  if (!spansBuffer(write)) return demandWhole(value);
+  auto buffer = write.getBuffer().getDefiningOp<AllocSharedOp>(); // else a part of one, which others may read
+  if (!buffer || !spansBuffer(write)) return demandWhole(value);
   for (Operation *user : write.getBuffer().getUsers()) {
     if (isa<BufferWriteOp>(user)) continue;
     auto read = dyn_cast<BufferReadOp>(user);
     if (!read || !spansBuffer(read) || read.getResult().getType() != value.getType())
       return demandWhole(value);
-    demand(value, Demand(of(read.getResult())));
+    Demand d(of(read.getResult()));
+    keepInvariant(d, buffer);
+    demand(value, d);
   }
 }
 
