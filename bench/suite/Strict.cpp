@@ -61,11 +61,12 @@ Suite strictSuite() {
       {"Products are M x N x K, of f32 but for one; nt: B is transposed. One compilation for all extents."},
       {},
       {{"products", 0.95, 0.90}, {"sums", 0.90, 0}, {"rows", 0.90, 0}, {"attention", 0.95, 0}}};
-  out.causes = {{"^attention of 8x512 ", "weights of hidden keys are multiplied, since infinite values give a NaN",
-                 "scores that end where no row sees a key (decision 192)", "a test of the values of a block"},
-                {"^(softmax|layer_norm) of",
-                 "standard has a variant for short rows; here rows of one block have the loops of several",
-                 "one row as a tile (decision 192), slower below two blocks", "a variant for rows of one block"}};
+  out.causes = {
+      {"^attention of 8x512 ", "weights of hidden keys are multiplied, since infinite values give a NaN",
+       "scores that end where no row sees a key (decision 192)", "a test of the values of a block"},
+      {"^(softmax|layer_norm) of",
+       "standard has a variant for short rows; here rows of one block have the loops of several",
+       "one row as a tile (decision 192), slower below two blocks", "a variant for rows of one block"}};
   auto product = [&](const char *family, Product p, const char *suffix = "") {
     out.cases.push_back(inStrict(productCase(family, extentsOf(p) + suffix, p)));
   };
