@@ -7,8 +7,8 @@
 //           multiplied by the transpose of a matrix
 //   columns lanes along the rows of A, one column of the result after the other; for a transposed A, whose
 //           rows are contiguous. The order is that of a chain
-//   transposed  a chain whose B is contiguous along k: its columns are transposed in registers. For profiles
-//   that
+//   transposed
+//           a chain whose B is contiguous along k: its columns are transposed in registers. For profiles that
 //           permit no dots
 //   pairs   several rows of bf16, by a body of the archive of products; lanes along the columns of B, a chain
 //
