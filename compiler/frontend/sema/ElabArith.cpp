@@ -1,5 +1,6 @@
 // Arithmetic: weak values, promotion, broadcasting, constant folding.
 #include "compiler/frontend/sema/Elaborator.h"
+#include <bit>
 #include <sstream>
 
 namespace tessera::frontend {
@@ -380,12 +381,6 @@ static std::optional<int64_t> ofIntegers(Op op, int64_t x, int64_t y) {
     return !shifts || __builtin_mul_overflow(x, int64_t{1} << y, &out) ? std::nullopt : std::optional(out);
   case Op::Shr:
     return shifts ? std::optional(x >> y) : std::nullopt;
-  case Op::And:
-    return x & y;
-  case Op::Or:
-    return x | y;
-  case Op::Xor:
-    return x ^ y;
   case Op::Minimum:
     return std::min(x, y);
   case Op::Maximum:
@@ -395,11 +390,24 @@ static std::optional<int64_t> ofIntegers(Op op, int64_t x, int64_t y) {
   }
 }
 
-/// The least and the largest of the results for the ends of two choices between literals; nothing if a side
-/// is another value.
+/// Bounds of the results of a bitwise operation on integers within `x` and within `y`.
+static std::pair<int64_t, int64_t> ofBits(Op op, std::pair<int64_t, int64_t> x,
+                                          std::pair<int64_t, int64_t> y) {
+  if (op == Op::And && (x.first >= 0 || y.first >= 0)) // no more than a side that is not negative
+    return {0, x.first < 0 ? y.second : y.first < 0 ? x.second : std::min(x.second, y.second)};
+  uint64_t bits = 0; // those that differ from the sign
+  for (int64_t end : {x.first, x.second, y.first, y.second})
+    bits |= static_cast<uint64_t>(end < 0 ? ~end : end);
+  const auto most = static_cast<int64_t>(bits ? ~uint64_t{0} >> std::countl_zero(bits) : 0);
+  return {x.first < 0 || y.first < 0 ? ~most : 0, most};
+}
+
+/// Bounds of the results for two choices between literals; nothing if a side is another value. Those of
+/// operations that are monotonic on each side are results for the ends.
 std::optional<std::pair<int64_t, int64_t>> Elaborator::choiceOf(Op op, const Value &a, const Value &b) {
   const auto x = literalsOf(a, a), y = literalsOf(b, b);
   if (!x || !y) return std::nullopt;
+  if (op == Op::And || op == Op::Or || op == Op::Xor) return ofBits(op, *x, *y);
   std::optional<std::pair<int64_t, int64_t>> all;
   for (int64_t left : {x->first, x->second})
     for (int64_t right : {y->first, y->second}) {

@@ -373,6 +373,8 @@ const std::vector<Case> &cases() {
        "ts.u8(s) + (3 if s > 3 else 2) * 100"},
       {"E_LITERAL_RANGE", kernelWith("y = ts.u8(s) + -(1 if s > 3 else 0)"),
        "ts.u8(s) + -(1 if s > 3 else 0)"},
+      {"E_LITERAL_RANGE", kernelWith("y = ts.i8(s) + ((0 if s > 3 else 255 if s > 1 else 256) & 255)"),
+       "ts.i8(s) + ((0 if s > 3 else 255 if s > 1 else 256) & 255)"},
       {"E_LITERAL_RANGE", kernelWith("y = ts.u8(s)\nif s > 0:\n    y = 256"), "y"},
       {"E_LITERAL_RANGE", kernelWith("y = ts.u8(s) + ts.where(ts.tile.arange(4) > s, 256, 0)"),
        "ts.u8(s) + ts.where(ts.tile.arange(4) > s, 256, 0)"},
