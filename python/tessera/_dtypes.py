@@ -97,18 +97,20 @@ class Constant:
         import struct
         try:
             return struct.unpack(_FORMATS[self.dtype.name], struct.pack(_FORMATS[self.dtype.name], self.value))[0]
-        except OverflowError:  # it rounds to an infinity
-            return math.copysign(math.inf, self.value)
+        except (OverflowError, struct.error):  # it rounds to an infinity; struct refuses integers that double lacks
+            return math.inf if self.value > 0 else -math.inf
 
     def _combine(self, function: Callable[[Any, Any], Any], other: Any, is_right: bool = False) -> Any:
         is_int = self.dtype.name in _BITS
+        if not isinstance(other, Constant) and getattr(other, "shape", None) == () and hasattr(other, "item"):
+            other = other.item()  # a scalar of NumPy is a literal
         if type(other) is int or type(other) is float and not is_int:
             literal, other = other, Constant(self.dtype, other)
             if is_int and other._number != literal:
                 raise _refused(f"{literal} does not fit in {self.dtype}", "E_LITERAL_RANGE", "give the constant a wider dtype")
         elif not isinstance(other, Constant) or other.dtype != self.dtype:
             return NotImplemented
-        if function not in (_ANY if self.dtype.name in _FORMATS else (*_ANY, *_INTEGER) if is_int else ()):
+        if function not in (_ANY if self.dtype.name in _FORMATS else (*_ANY, *_INTEGER) if is_int else (operator.eq, operator.ne)):
             return NotImplemented
         x, y = (other._number, self._number) if is_right else (self._number, other._number)
         if function is operator.truediv and is_int:
@@ -204,14 +206,22 @@ class Constant:
     def __ne__(self, other: object) -> Any:
         return self._combine(operator.ne, other)
 
+    __array_ufunc__ = None  # an array of NumPy refuses it, too, instead of computing with objects
+
+    def _unary(self, sign: str, function: Callable[[Any, Any], Any], other: int, is_right: bool = False) -> Any:
+        found = self._combine(function, other, is_right)
+        if found is NotImplemented:
+            raise TypeError(f"bad operand type for unary {sign}: {self!r}")
+        return found
+
     def __neg__(self) -> Any:
-        return self._combine(operator.sub, 0, True) if self.dtype.name in _BITS else self._combine(operator.mul, -1)
+        return self._unary("-", operator.sub, 0, True) if self.dtype.name in _BITS else self._unary("-", operator.mul, -1)
 
     def __pos__(self) -> Any:
-        return self._combine(operator.mul, 1)
+        return self._unary("+", operator.mul, 1)
 
     def __invert__(self) -> Any:
-        return self._combine(operator.xor, -1 if self.dtype.name.startswith("i") else 2 ** _BITS.get(self.dtype.name, 0) - 1)
+        return self._unary("~", operator.xor, -1 if self.dtype.name.startswith("i") else 2 ** _BITS.get(self.dtype.name, 0) - 1)
 
 
 _BITS = {f"{kind}{bits}": bits for kind in "iu" for bits in (8, 16, 32, 64)}

@@ -277,7 +277,12 @@ class Capture(unittest.TestCase):
                             (lambda: ts.i32(1) << 32, "E_LITERAL_RANGE")):
             with self.assertRaisesRegex(ts.ArgumentError, code):
                 wrong()
-        for wrong in (lambda: ts.i32(1) + 0.5, lambda: ts.i32(1) + ts.i64(1), lambda: ts.f32(1) // 2, lambda: ts.bf16(1) + 1, lambda: 2 ** ts.i32(1)):
+        self.assertTrue(ts.bf16(1) == ts.bf16(1) and ts.bf16(1) != ts.bf16(2) and ts.fp8_e4m3(1) == 1 and ts.bool(True) == ts.bool(1))
+        for found in (ts.f32(2) + np.float32(1), np.float32(1) + ts.f32(2), np.int64(1) + ts.f32(2)):
+            self.assertEqual((found.dtype, found.value), (ts.f32, 3))
+        self.assertEqual((ts.f32(1) + 10**400).value, np.inf)
+        for wrong in (lambda: ts.i32(1) + 0.5, lambda: ts.i32(1) + ts.i64(1), lambda: ts.f32(1) // 2, lambda: ts.bf16(1) + 1, lambda: 2 ** ts.i32(1),
+                      lambda: -ts.bf16(1), lambda: ~ts.f32(1), lambda: np.ones(3) * ts.f32(2), lambda: ts.f32(2) * np.ones(3)):
             with self.assertRaises(TypeError):
                 wrong()
 
