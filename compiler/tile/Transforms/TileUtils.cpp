@@ -81,7 +81,8 @@ static bool isFilled(Value v) {
 bool needsMemoryOperand(OpOperand &use) {
   Operation *op = use.getOwner();
   if (auto mma = dyn_cast<MmaOp>(op)) return use.get() != mma.getAcc();
-  if (isa<GatherOp>(op)) return true; // its tiles of indices
+  // Its tiles of indices, unless they are computed for the first and the last lane of a vector.
+  if (auto gather = dyn_cast<GatherOp>(op)) return !stridedDim(gather);
   if (isa<ConvertOp>(op)) return !isInRegisters(use.get()) && !isFilled(use.get());
   if (auto scatter = dyn_cast<ScatterOp>(op))
     return use.get() != scatter.getValue() && use.get() != scatter.getFlags();

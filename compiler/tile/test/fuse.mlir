@@ -219,3 +219,24 @@ tile.kernel @scaled(%x: !tile.view<16x16xf32>, %o: !tile.view<16x16xf32>, %N: in
   tile.store %r#0, %o[%c0, %c0] extents [16, 16] : tensor<16x16xf32>, !tile.view<16x16xf32>
   tile.return
 }
+
+// Indices at a constant distance are computed by the gather; others are in memory, where each lane reads its own.
+// CHECK-LABEL: tile.kernel @indices
+tile.kernel @indices(%x: !tile.view<?xf32>, %o: !tile.view<?xf32>) grid [] attributes {params = [
+    #tile.param<name = "x", kind = tensor, dtype = f32, dims = ["256"], access = read>,
+    #tile.param<name = "o", kind = tensor, dtype = f32, dims = ["64"], access = write>]} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %three = arith.constant dense<3> : tensor<64xi64>
+  // CHECK: arith.muli %{{.*}}, %{{.*}} : tensor<64xi64>
+  // CHECK: arith.muli %{{.*}}, %{{.*}} {tile.materialize} : tensor<64xi64>
+  %n = tile.iota %zero : i32 -> tensor<64xi32>
+  %w = tile.cast %n from i32 to i64 : tensor<64xi32> -> tensor<64xi64>
+  %i = arith.muli %w, %three : tensor<64xi64>
+  %j = arith.muli %w, %w : tensor<64xi64>
+  %a = tile.gather %x[%i] extents [-1] : !tile.view<?xf32>, tensor<64xi64> -> tensor<64xf32>
+  %b = tile.gather %x[%j] extents [-1] : !tile.view<?xf32>, tensor<64xi64> -> tensor<64xf32>
+  %s = arith.addf %a, %b : tensor<64xf32>
+  tile.store %s, %o[%c0] extents [64] : tensor<64xf32>, !tile.view<?xf32>
+  tile.return
+}
