@@ -9,6 +9,7 @@ import unittest
 import numpy as np
 
 from cli_test import Cli, Tsr
+from support.host import philox
 
 LEVELS = ["cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"]
 GPUS = [("ptx:emulated", "sm_90a"), ("rocm:emulated", "gfx942"), ("levelzero:emulated", "pvc")]
@@ -58,6 +59,16 @@ def f(q: ts.Tensor["H", "S", 16, ts.f32], k: ts.Tensor["H", "T", 16, ts.f32], v:
 ARITHMETIC = HEAD + """@ts.jit
 def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
     return x + y, x * y, -x, ts.minimum(x, y), ts.maximum(x, y), ts.sqrt(x), ts.where(x > y, x, y)
+"""
+
+
+SHORT = HEAD + """@ts.jit
+def f(x: ts.Tensor["M", 5, ts.f32], y: ts.Tensor["M", 3, 7, ts.f32], z: ts.Tensor["P", 2, 9, 4, ts.f32]):
+    return ts.sum(x, axis=1), ts.mean(x, axis=1), ts.prod(x, axis=1), ts.sum(y, axis=1), ts.sum(z, axis=(1, 3)), ts.mean(z, axis=(1, 3))
+"""
+KEYS = HEAD + """@ts.jit
+def f(q: ts.Tensor["S", 16, ts.f32], k: ts.Tensor["T", 16, ts.f32], v: ts.Tensor["T", 16, ts.f32]):
+    return ts.flash_attention(q, k, v, causal={0})
 """
 
 
@@ -114,6 +125,50 @@ def product(a, b, leaf=256):
     return join(leaves, np.add) + np.float32(0)
 
 
+def rounded(x, least, mantissa):
+    """To nearest even, of a format that has so many bits of mantissa, normal from 2^least on."""
+    exponents = np.maximum(np.frexp(x.astype("f8"))[1] - 1, least)
+    quantum = np.exp2(exponents - mantissa)
+    return (np.rint(x / quantum) * quantum).astype("f4")
+
+
+def attention(q, k, v, exp, causal):
+    """Of one head. `exp` takes one array."""
+    queries, keys, zero = len(q), len(k), np.float32(0)
+    least = np.full(queries, -np.inf, "f4")
+    sees = np.arange(keys) <= np.arange(queries)[:, None] + (keys - queries) if causal else np.ones((queries, keys), bool)
+
+    def exps(*arguments):
+        flat = exp(np.concatenate([x.ravel() for x in arguments]))
+        ends = np.cumsum([x.size for x in arguments])[:-1]
+        return [part.reshape(x.shape) for part, x in zip(np.split(flat, ends), arguments)]
+
+    def finite(m):
+        return np.where(m == -np.inf, zero, m)
+
+    runs = []
+    for run in range(0, keys, 2048):
+        acc, m, total = np.zeros((queries, v.shape[1]), "f4"), least, np.zeros(queries, "f4")
+        for first in range(run, min(run + 2048, keys), 128):
+            block = slice(first, min(first + 128, run + 2048, keys))
+            scores = product(q, k[block].T.copy()) * np.float32(1 / np.sqrt(q.shape[1]))
+            scores = np.where(sees[:, block], scores, -np.inf).astype("f4")
+            larger = np.maximum(m, scores.max(axis=1))
+            alpha, p = exps(m - finite(larger), scores - finite(larger)[:, None])
+            total = alpha * total + along_last(p)
+            acc = np.where(sees[:, first:first + 1], alpha[:, None] * acc + product(p, v[block]), acc)
+            m = larger
+        runs.append((acc, m, total))
+
+    def both(left, right):
+        larger = np.maximum(left[1], right[1])
+        a, b = exps(left[1] - finite(larger), right[1] - finite(larger))
+        return a[:, None] * left[0] + b[:, None] * right[0], larger, a * left[2] + b * right[2]
+
+    acc, _, total = join(runs, both)
+    return acc / total[:, None]
+
+
 def bits(x):
     return x.view({2: "u2", 4: "u4", 8: "u8"}[x.itemsize])
 
@@ -167,9 +222,29 @@ class Strict(Devices):
                 self.check(SUMS, {"x": x}, expected, self.levels() + GPUS[i % 3:][:1])
 
     def test_tiles_of_kernels(self):
-        for i, (m, n) in enumerate([(3, 5), (8, 100), (300, 70), (5, 3000), (600, 33)]):
+        for i, (m, n) in enumerate([(3, 5), (8, 100), (300, 70), (5, 3000), (600, 33), (3, 5000), (1100, 9)]):
             x = self.numbers(m, n)
             self.check(TILE.format(m, n), {"X": x}, {"R": along_last(x), "C": along_first(x)}, self.levels() + GPUS[i % 3:][:1])
+
+    def test_sums_of_negative_zeros(self):
+        """Each chain begins with +0, also where nothing is left out of a lane or a leaf."""
+        for i, shape in enumerate([(64, 64), (256, 128), (512, 1024), (4, 2048)]):
+            x = np.full(shape, -0.0, "f4")
+            rows, columns = np.zeros(shape[0], "f4"), np.zeros(shape[1], "f4")
+            expected = {"result0": rows, "result1": columns, "result2": np.float32(0), "result3": rows, "result4": rows}
+            devices = self.levels() + GPUS[i % 3:][:1]
+            self.check(SUMS, {"x": x}, expected, devices)
+            self.check(TILE.format(*shape), {"X": x}, {"R": rows, "C": columns}, devices)
+
+    def test_sums_of_short_axes(self):
+        for empty in (False, True):
+            x, y, z = (np.full(s, -0.0, "f4") if empty else self.numbers(*s) for s in ((40, 5), (40, 3, 7), (30, 2, 9, 4)))
+            inner = along_last(z)
+            halves = inner / np.float32(4)
+            expected = {"result0": along_last(x), "result1": along_last(x) / np.float32(5), "result2": along_last(x, np.multiply, 1),
+                        "result3": along_first(y.transpose(1, 0, 2)), "result4": along_first(inner.transpose(1, 0, 2)),
+                        "result5": along_first(halves.transpose(1, 0, 2)) / np.float32(2)}
+            self.check(SHORT, {"x": x, "y": y, "z": z}, expected, [*self.levels(), *GPUS])
 
     def test_memory_of_a_sum_may_be_written_next(self):
         """Threads share no sum of three elements, so each of them reads memory that the next reduction reuses."""
@@ -226,6 +301,48 @@ class Strict(Devices):
         a, b = np.full((3, 5), -1e-30, "f4"), np.full((5, 4), 1e-30, "f4")
         self.check(PRODUCT.format("f32"), {"a": a, "b": b}, {"result": np.zeros((3, 4), "f4")}, self.levels() + GPUS[:1])
 
+    def test_a_product_and_a_sum_round_twice(self):
+        x, y, z = self.numbers(500), self.numbers(500), self.numbers(500)
+        z[:250] = -x[:250] * y[:250]  # 0, and what the product has lost
+        self.check(HEAD + """@ts.jit
+def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], z: ts.Tensor["n", ts.f32]):
+    return x * y + z
+""", {"x": x, "y": y, "z": z}, {"result": x * y + z}, [*self.levels(), *GPUS])
+
+    def test_constants(self):
+        """Each operation of constants rounds as the same one of elements does."""
+        a, b, c = np.float32(0.1), np.float32(0.3), np.float32(-0.03)
+        self.assertNotEqual(a * b + c, np.float32(float(a) * float(b) + float(c)))
+        numbers = [f"ts.f32({float(x)!r})" for x in (a, b, c)]
+        x = np.zeros(20, "f4")
+        self.check(HEAD + """@ts.kernel
+def k(X: ts.Tensor["n", ts.f32], Y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 16):
+        Y[i:i+16] = X[i:i+16] + ({} * {} + {})
+""".format(*numbers), {"X": x, "Y": x}, {"Y": x + (a * b + c)}, [*self.levels(), *GPUS])
+
+    def test_casts(self):
+        """A quarter of the numbers is in the middle between two neighbours of each format."""
+        formats = {"bf16": (-126, 7), "f16": (-14, 10), "fp8_e4m3": (-6, 3), "fp8_e5m2": (-14, 2)}
+        few = self.random.uniform(-8, 8, 400).astype("f4")
+        middle = [np.ldexp(2 * self.random.integers(1 << m, 2 << m, 400) + 1.0, self.random.integers(-4, 3, 400) - m - 1) for _, m in formats.values()]
+        x = np.concatenate([few, *middle]).astype("f4")
+        x = np.concatenate([x, -x])
+        returned = ", ".join(f"ts.cast(ts.cast(x, ts.{name}), ts.f32)" for name in formats)
+        expected = {f"result{i}": rounded(x, *f) for i, f in enumerate(formats.values())}
+        self.check(HEAD + f'@ts.jit\ndef f(x: ts.Tensor["n", ts.f32]):\n    return {returned}\n', {"x": x}, expected, [*self.levels(), *GPUS])
+
+    def test_random_numbers(self):
+        x = np.zeros(200, "f4")
+        self.source(HEAD + """@ts.kernel
+def k(Y: ts.Tensor["n", ts.f32]):
+    for i in ts.tile.parallel(0, n, 64):
+        Y[i:i+64] = ts.tile.rand(6000000000, i + ts.tile.arange(64))
+""")
+        for device in [*self.levels(), *GPUS]:
+            got = self.run_on(device, {"Y": x}, ["Y"])["Y"]
+            self.assertEqual(got.tobytes(), philox(6000000000, np.arange(200)).tobytes(), device)
+
     def test_nans_have_one_form(self):
         special = np.array([0x7f800001, 0x7fc00123, 0xffc00000, 0xff800123, 0x7f800000, 0xff800000, 0, 0x80000000, 0x3f800000, 0xbf800000, 1], "u4")
         x, y = (v.ravel().copy().view("f4") for v in np.meshgrid(special, special))
@@ -250,6 +367,23 @@ def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32]):
             self.assertEqual(result.status, 0, result.errors)
             for path, last in ((low, 1), (high, 2)):
                 np.testing.assert_array_equal(bits(np.load(path)), [nan, nan, bits(np.float32([last]))[0]], numerics)
+
+    def exp(self, x):
+        """Of the CPU, whose functions the hashes fix."""
+        file, self.file = self.file, self.folder / "exp.py"
+        try:
+            self.file.write_text(HEAD + '@ts.jit\ndef f(x: ts.Tensor["n", ts.f32]):\n    return ts.exp(x)\n')
+            return self.run_on(self.levels()[-1], {"x": x}, ["result"])["result"]
+        finally:
+            self.file = file
+
+    def test_attention(self):
+        """Of some blocks of keys, and of two runs, whose rows see different numbers of them."""
+        for queries, keys, causal in ((200, 300, True), (5, 300, False), (150, 2100, True), (3, 2300, False)):
+            q, k, v = (self.random.standard_normal((n, 16)).astype("f4") for n in (queries, keys, keys))
+            self.source(KEYS.format(causal))
+            expected = {"result": attention(q, k, v, self.exp, causal)}
+            self.check(KEYS.format(causal), {"q": q, "k": k, "v": v}, expected, [*self.levels(), *GPUS])
 
     def test_prefill_is_decode(self):
         """A row of causal attention has the same bits if only its query and the keys that it sees are given."""
