@@ -22,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGES = ROOT / "docs" / "extending"
 sys.path.insert(0, str(ROOT / "tests"))
+from support import copies  # noqa: E402
 from support.host import Tsr  # noqa: E402
 
 TARGETS = ("tsr", "tessera-compiler", "tessera-blue")
@@ -264,35 +265,12 @@ def f(x: ts.Tensor["n", ts.f32], y: ts.Tensor["n", ts.f32], z: ts.Tensor["n", ts
         self.assertIn("Blue GPUs", listed.output + self.tsr.call("backends", "--why", "blue").output)
 
 
-def update(source, target):
-    """Writes what differs, so that an earlier build of the copy is of use."""
-    target.mkdir(parents=True, exist_ok=True)
-    paths = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=source, check=True, capture_output=True,
-                           text=True).stdout.splitlines()
-    with tempfile.TemporaryDirectory() as folder:
-        fresh = pathlib.Path(folder)
-        for path in paths:
-            if (source / path).is_file():
-                (fresh / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source / path, fresh / path)
-        for name in PROMISES:
-            apply(patch_of(name), fresh)
-        wanted = {p.relative_to(fresh) for p in fresh.rglob("*") if p.is_file()}
-        for path in wanted:
-            if not (target / path).is_file() or (target / path).read_bytes() != (fresh / path).read_bytes():
-                (target / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(fresh / path, target / path)
-    for path in [p for p in target.rglob("*") if p.is_file() and p.relative_to(target) not in wanted]:
-        path.unlink()
-
-
 def build(folder, jobs):
     """The tsr of a copy of the tree with every addition."""
     tree, made = folder / "tree", folder / "build"
-    update(ROOT, tree)
-    subprocess.run(["cmake", "--preset", "release", "-B", str(made), "-DTESSERA_BUILD_TESTS=OFF", "-DTESSERA_BUILD_BENCH=OFF"],
-                   cwd=tree, check=True)
-    subprocess.run(["cmake", "--build", str(made), "-j", str(jobs), "--target", *TARGETS], check=True)
+    copies.update(ROOT, tree, lambda fresh: [apply(patch_of(name), fresh) for name in PROMISES])
+    copies.configure(tree, made, "-DTESSERA_BUILD_TESTS=OFF")
+    copies.build(made, jobs, TARGETS, check=True)
     return made / "bin" / "tsr"
 
 
