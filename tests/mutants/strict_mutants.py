@@ -101,7 +101,7 @@ MUTANTS = [
     mutant("cpu: bodies of products round twice", "test_products", f"{CPU}/products/generator/MicroKernels.cpp",
            ("return math::FmaOp::create(b_, x, y, sum);", "return arith::AddFOp::create(b_, sum, arith::MulFOp::create(b_, x, y));")),
     mutant("cpu: subnormals are flushed to zero", "test_nans_have_one_form", "numerics/FloatEnvironment.h",
-           ("    if (areDefault()) return;\n", "    if (areDefault()) return __builtin_ia32_ldmxcsr(0x9fc0);\n")),
+           ("    if (areDefault()) return;\n", "    if (areDefault()) {\n      __builtin_ia32_ldmxcsr(0x9fc0);\n      return;\n    }\n")),
     # The code of GPUs.
     mutant("gpu: leaves and blocks of half the length", "test_tiles_of_kernels", f"{GPU}/FixedReduce.cpp",
            ("block = op.getOrder()->getBlock();", "block = op.getOrder()->getBlock() / 2;")),
