@@ -204,6 +204,7 @@ protected:
     int ofFloat = TSR_DTYPE_F32;
     for (size_t i = 0; i < count_; ++i)
       if (isTensor_[i] && tensors_[i].dtype == TSR_DTYPE_F64) ofFloat = TSR_DTYPE_F64;
+    const uint64_t constants = constantExtents();
     for (size_t i = 0; i < count_; ++i) {
       if (!state_.parameters[i].isOpen) continue;
       if (!isTensor_[i]) {
@@ -219,16 +220,32 @@ protected:
       key_.push(t.rank);
       key_.push(isStrided);
       for (int d = 0; d < t.rank; ++d) {
-        key_.push(symbolOf(t.shape[d], extents.data(), seen));
+        key_.push(symbolOf(t.shape[d], constants, extents.data(), seen));
         if (isStrided) key_.push(t.strides[d] == 1);
       }
     }
     return true;
   }
 
-  /// -1 and -2 for the extents 0 and 1, which are constants; else the number of the symbol.
-  static int64_t symbolOf(int64_t extent, int64_t *extents, size_t &seen) {
-    if (extent <= 1) return -1 - extent;
+  /// A last axis of a graph function's matrix that is at most this long is short for a reduction
+  /// (schedule-unroll-reductions): colours, coordinates, complex numbers.
+  static constexpr int64_t kMostConstant = 4;
+
+  /// The extents that are constants, a bit for each: 0 and 1, which broadcast, and short last ones of graph
+  /// functions.
+  uint64_t constantExtents() {
+    uint64_t found = 0b11;
+    for (size_t i = 0; i < count_ && state_.isFunction; ++i) {
+      if (!state_.parameters[i].isOpen || !isTensor_[i] || tensors_[i].rank < 2) continue;
+      const int64_t last = tensors_[i].shape[tensors_[i].rank - 1];
+      if (last <= kMostConstant) found |= uint64_t{1} << last;
+    }
+    return found;
+  }
+
+  /// -1 - `extent` of one that is a constant; else the number of the symbol.
+  static int64_t symbolOf(int64_t extent, uint64_t constants, int64_t *extents, size_t &seen) {
+    if (extent <= kMostConstant && (constants >> extent & 1)) return -1 - extent;
     const int64_t number = std::find(extents, extents + seen, extent) - extents;
     if (number == static_cast<int64_t>(seen)) extents[seen++] = extent;
     return number;

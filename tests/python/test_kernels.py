@@ -159,6 +159,11 @@ def halved(x: ts.Tensor[..., "2*D", ts.f32], w: ts.Tensor["D", ts.f32]) -> ts.Te
 
 
 @ts.jit
+def row_sums(x, y):
+    return ts.sum(x * x, axis=-1) + y
+
+
+@ts.jit
 def other_return(x, y):
     if x.ndim == 2:
         return x, y * 2
@@ -296,6 +301,20 @@ class Calls(unittest.TestCase):
                                            "a": "tessera.f64"})
         finally:
             ts.Kernel._compile = original
+
+    def test_short_rows_are_constants(self):
+        compiled = []
+        original = ts.Kernel._compile
+        try:
+            ts.Kernel._compile = lambda self, types, shapes: compiled.append(dict(types)["x"]) or original(self, types, shapes)
+            for shape in ((9, 3), (5, 3), (3, 3), (3, 8), (2, 7), (4, 2, 4), (2, 5, 4)):
+                x, y = floats(*shape), floats(*shape[:-1])
+                np.testing.assert_allclose(row_sums(x, y), (x.astype("f8") ** 2).sum(-1) + y, rtol=1e-5, atol=1e-6)
+        finally:
+            ts.Kernel._compile = original
+        # equal extents are the same constant; 3 rows of 8 and 2 of 7 are one pattern
+        self.assertEqual([t.removeprefix("tessera.Tensor[").removesuffix(", tessera.f32]") for t in compiled],
+                         ["'d0', 3", "3, 3", "'d0', 'd1'", "4, 2, 4", "'d0', 'd1', 4"])
 
     def test_strided_arrays_are_passed_as_they_are(self):
         base, out = floats(60), np.zeros(40, "f4")
