@@ -299,6 +299,22 @@ Value LaunchOp::updatedOperand(unsigned number) {
   return {};
 }
 
+std::optional<BinaryKind> tessera::graph::combinationOf(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+  case ReduceKind::Mean:
+    return BinaryKind::Add;
+  case ReduceKind::Prod:
+    return BinaryKind::Mul;
+  case ReduceKind::Max:
+    return BinaryKind::Maximum;
+  case ReduceKind::Min:
+    return BinaryKind::Minimum;
+  default:
+    return std::nullopt;
+  }
+}
+
 Value tessera::graph::storageOf(Value v) {
   while (Operation *op = v.getDefiningOp()) {
     Value next;

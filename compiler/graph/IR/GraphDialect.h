@@ -28,9 +28,15 @@ std::string extentsText(mlir::ArrayAttr dims);
 /// Returns the value whose memory `v` uses: follows updates by launches and reshapes back to their origin.
 mlir::Value storageOf(mlir::Value v);
 
-/// Checks an operation along one axis of `input` whose result has the same type.
+/// Does the reduction search for the position of an extreme?
+inline bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin; }
+/// The operation that combines two elements in a reduction; nullopt for a position. A mean adds, and then
+/// divides.
+std::optional<BinaryKind> combinationOf(ReduceKind);
+
 /// The number of parts of so many elements that an axis has, as an extent.
 mlir::Attribute partsOf(TensorType, int64_t axis, int64_t elements);
+/// Checks an operation along one axis of `input` whose result has the same type.
 llvm::LogicalResult verifyAlongAxis(mlir::Operation *op, TensorType input, int64_t axis, TensorType result);
 
 } // namespace tessera::graph

@@ -172,7 +172,7 @@ Attribute tessera::graph::partsOf(Tensor tensor, int64_t axis, int64_t elements)
 
 LogicalResult ReduceOp::verify() {
   Tensor input = getInput().getType();
-  bool positions = getKind() == ReduceKind::ArgMax || getKind() == ReduceKind::ArgMin;
+  bool positions = isPosition(getKind());
   if (positions && getAxes().size() != 1) return emitOpError() << "takes one axis";
   for (int64_t axis : getAxes())
     if (failed(verifyAxis(*this, axis, input))) return failure();

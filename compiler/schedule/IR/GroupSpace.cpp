@@ -314,7 +314,7 @@ Refusal GroupSpace::addReduce(graph::ReduceOp op) {
   else
     axes.erase(axes.begin() + axis);
   kind_ = GroupKind::Reduce;
-  combines_ |= op.getKind() != graph::ReduceKind::ArgMax && op.getKind() != graph::ReduceKind::ArgMin;
+  combines_ |= !graph::isPosition(op.getKind());
   reduced_ = axis;
   parts_ = parts;
   axes_[op.getResult()] = axes;

@@ -18,19 +18,17 @@ using graph::BinaryKind;
 using graph::ReduceKind;
 using graph::ReduceOp;
 
-static bool isPosition(ReduceKind kind) { return kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin; }
-
-/// How a tile is reduced, and how its result is combined with those of the tiles before.
-static std::pair<tile::ReduceKind, BinaryKind> stepOf(ReduceKind kind) {
+/// How a tile is reduced.
+static tile::ReduceKind inTile(ReduceKind kind) {
   switch (kind) {
   case ReduceKind::Prod:
-    return {tile::ReduceKind::Prod, BinaryKind::Mul};
+    return tile::ReduceKind::Prod;
   case ReduceKind::Max:
-    return {tile::ReduceKind::Max, BinaryKind::Maximum};
+    return tile::ReduceKind::Max;
   case ReduceKind::Min:
-    return {tile::ReduceKind::Min, BinaryKind::Minimum};
+    return tile::ReduceKind::Min;
   default:
-    return {tile::ReduceKind::Sum, BinaryKind::Add};
+    return tile::ReduceKind::Sum;
   }
 }
 
@@ -147,7 +145,7 @@ TypedValue GroupProgram::reduceTile(ReduceOp op, tile::ReduceKind kind, const Ty
 /// The join of two partial results of a fixed order.
 auto GroupProgram::joinOf(ReduceKind kind) {
   return [this, kind](const GroupBuilder::Values &left, const GroupBuilder::Values &right) {
-    return GroupBuilder::Values{b_.binary(stepOf(kind).second, left[0], right[0])};
+    return GroupBuilder::Values{b_.binary(*combinationOf(kind), left[0], right[0])};
   };
 }
 
@@ -202,15 +200,14 @@ void GroupProgram::runPass(ArrayRef<ReduceOp> reductions, std::optional<Kept> ke
       TypedValue x = masked(op->getOpOperand(0), kind);
       b_.at(op.getLoc());
       if (!isPosition(kind)) {
-        auto [take, join] = stepOf(kind);
-        TypedValue reduced = spread(reduceTile(op, take, x, along));
+        TypedValue reduced = spread(reduceTile(op, inTile(kind), x, along));
         if (auto tree = trees.find(op); tree != trees.end()) {
           TypedValue index = b_.binary(BinaryKind::FloorDiv, start(axis), b_.integer(tileExtent(axis)));
           tree->second.push(index, {reduced}, joinOf(kind));
           next.push_back(before);
           continue;
         }
-        next.push_back(b_.binary(join, before, reduced));
+        next.push_back(b_.binary(*combinationOf(kind), before, reduced));
         continue;
       }
       // A later tile wins only by a better value, or by the first NaN. That is rare, and only then is the

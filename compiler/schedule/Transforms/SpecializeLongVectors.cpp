@@ -25,7 +25,7 @@ namespace {
 llvm::SmallSetVector<StringRef, 2> reducedDims(FuncOp function) {
   llvm::SmallSetVector<StringRef, 2> out;
   for (auto reduce : function.getBody().front().getOps<ReduceOp>()) {
-    const bool finds = reduce.getKind() == ReduceKind::ArgMax || reduce.getKind() == ReduceKind::ArgMin;
+    const bool finds = isPosition(reduce.getKind());
     const TensorType input = reduce.getInput().getType();
     if (finds || input.getRank() != 1 || reduce.getAxes().empty() || schedule::hasFixedOrder(reduce))
       continue;

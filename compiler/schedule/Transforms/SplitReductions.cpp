@@ -41,7 +41,7 @@ public:
       : b_(op), op_(op), function_(function), part_(target.partElements), hasManyUnits_(target.threads > 0) {}
 
   void run() {
-    const bool finds = op_.getKind() == ReduceKind::ArgMax || op_.getKind() == ReduceKind::ArgMin;
+    const bool finds = isPosition(op_.getKind());
     if (op_.getAxes().empty() || (finds && !hasManyUnits_)) return;
     const Tensor input = op_.getInput().getType();
     first_ = op_.getAxes().front();
@@ -158,7 +158,7 @@ private:
 
   Value reduce(ReduceKind kind, Value x, bool inParts, bool keepsDims = false) {
     auto type = cast<Tensor>(x.getType());
-    const bool finds = kind == ReduceKind::ArgMax || kind == ReduceKind::ArgMin;
+    const bool finds = isPosition(kind);
     SmallVector<Attribute> dims(type.getDims().getValue());
     if (inParts)
       dims[first_] = partsOf(type, first_, part_);

@@ -44,25 +44,7 @@ class UnrolledReduction {
 public:
   UnrolledReduction(ReduceOp op, bool hasThreads)
       : b_(op), op_(op), input_(op.getInput().getType()), axes_(op.getAxes()), kind_(op.getKind()),
-        isFixed_(schedule::hasFixedOrder(op)), hasThreads_(hasThreads) {
-    switch (kind_) {
-    case ReduceKind::Sum:
-    case ReduceKind::Mean:
-      step_ = BinaryKind::Add;
-      break;
-    case ReduceKind::Prod:
-      step_ = BinaryKind::Mul;
-      break;
-    case ReduceKind::Max:
-      step_ = BinaryKind::Maximum;
-      break;
-    case ReduceKind::Min:
-      step_ = BinaryKind::Minimum;
-      break;
-    default:
-      break; // a position is not the combination of two values
-    }
-  }
+        step_(combinationOf(kind_)), isFixed_(schedule::hasFixedOrder(op)), hasThreads_(hasThreads) {}
 
   void run() {
     const Type element = input_.getElementType();
@@ -71,8 +53,7 @@ public:
     if (static_cast<int64_t>(axes_.size()) >= input_.getRank()) return;
     // The result of one axis is broadcast again by the group that computes it. But short rows fill no vector;
     // a thread has a row of its own.
-    isOfRows_ = axes_.size() == 1 && op_.getKeepDims();
-    if (isOfRows_ && (hasThreads_ || !reducesLast())) return;
+    if (keepsItsAxis() && (hasThreads_ || !reducesLast())) return;
     findOwn();
     if (!fits()) return;
     Value result = reduced(0, {});
@@ -88,6 +69,7 @@ public:
   }
 
 private:
+  bool keepsItsAxis() { return axes_.size() == 1 && op_.getKeepDims(); }
   bool reducesLast() const { return axes_.back() + 1 == input_.getRank(); }
   bool adds() const { return kind_ == ReduceKind::Sum || kind_ == ReduceKind::Mean; }
 
@@ -134,15 +116,14 @@ private:
     auto isAlike = [&](Operation *user) {
       auto other = dyn_cast<ReduceOp>(user);
       return other && other.getAxes() == op_.getAxes() && other.getKeepDims() == op_.getKeepDims() &&
-             other.getKind() != ReduceKind::ArgMax && other.getKind() != ReduceKind::ArgMin &&
-             other.getInput().getType().getDims() == input_.getDims();
+             !isPosition(other.getKind()) && other.getInput().getType().getDims() == input_.getDims();
     };
     llvm::SmallPtrSet<Operation *, 8> needed;
     if (Operation *op = op_.getInput().getDefiningOp()) needed.insert(op);
     for (Operation *op = op_->getPrevNode(); op; op = op->getPrevNode()) {
       if (!needed.contains(op) || !isa<UnaryOp, BinaryOp, SelectOp, CastOp, BroadcastOp>(op)) continue;
       auto isPart = [&](Operation *user) { return isAlike(user) || own_.contains(user); };
-      const bool isRepeated = isOfRows_ && isa<BinaryOp, CastOp, BroadcastOp>(op);
+      const bool isRepeated = keepsItsAxis() && isa<BinaryOp, CastOp, BroadcastOp>(op);
       if (!isRepeated && !llvm::all_of(op->getUsers(), isPart)) continue;
       own_.insert(op);
       for (Value operand : op->getOperands())
@@ -251,9 +232,8 @@ private:
   const Tensor input_;
   const SmallVector<int64_t> axes_;
   const ReduceKind kind_;
+  const std::optional<BinaryKind> step_;
   const bool isFixed_, hasThreads_;
-  bool isOfRows_ = false; // of one axis, which is kept
-  std::optional<BinaryKind> step_;
   llvm::SetVector<Operation *> own_; // computed for such reductions alone, in reverse order
 };
 

@@ -97,25 +97,6 @@ auto KernelLowering::LaneVectors::rowAccesses(scf::ForOp loop) -> RowAccesses {
   return rows;
 }
 
-/// Exchanges the elements of squares: element k of vector r becomes element r of vector k, in each group of
-/// as many lanes as there are vectors.
-void KernelLowering::LaneVectors::transposeGroups(SmallVectorImpl<Value> &lines) {
-  const auto steps = static_cast<int64_t>(lines.size());
-  for (int64_t apart = steps / 2; apart; apart /= 2) {
-    SmallVector<int64_t> low, high;
-    for (int64_t k = 0; k < width_; ++k) {
-      low.push_back(k & apart ? width_ + k - apart : k);
-      high.push_back(k & apart ? width_ + k : k + apart);
-    }
-    for (int64_t r = 0; r < steps; ++r) {
-      if (r & apart) continue;
-      Value x = lines[r], y = lines[r + apart];
-      lines[r] = vector::ShuffleOp::create(b_, x, y, low);
-      lines[r + apart] = vector::ShuffleOp::create(b_, x, y, high);
-    }
-  }
-}
-
 /// Returns the addresses of the elements that the lanes access, in the step for which the loop's variable is
 /// mapped.
 SmallVector<Value> KernelLowering::LaneVectors::rowAddresses(scf::ForOp loop, Value tensor,
@@ -153,25 +134,18 @@ SmallVector<Value> KernelLowering::LaneVectors::loadRows(scf::ForOp loop, tile::
   for (Value address : rowAddresses(loop, op.getView(), op.getIndices()))
     pieces.push_back(k_.load(element, address, steps));
   for (int64_t r = 0; r < steps; ++r) {
-    SmallVector<Value> parts;
+    Vec<Value> parts;
     for (int64_t lane = r; lane < width_; lane += steps)
       parts.push_back(pieces[lane]);
-    for (int64_t size = steps; parts.size() > 1; size *= 2) {
-      SmallVector<Value> joined;
-      for (size_t i = 0; i < parts.size(); i += 2)
-        joined.push_back(vector::ShuffleOp::create(b_, parts[i], parts[i + 1],
-                                                   llvm::to_vector(llvm::seq<int64_t>(0, 2 * size))));
-      parts = std::move(joined);
-    }
-    lines.push_back(parts[0]);
+    lines.push_back(k_.joined(std::move(parts)));
   }
-  transposeGroups(lines);
+  k_.transposeGroups(lines);
   return lines;
 }
 
 void KernelLowering::LaneVectors::storeRows(scf::ForOp loop, tile::StoreElemOp op, SmallVector<Value> lines) {
   const auto steps = static_cast<int64_t>(lines.size());
-  transposeGroups(lines);
+  k_.transposeGroups(lines);
   for (auto [lane, address] : llvm::enumerate(rowAddresses(loop, op.getView(), op.getIndices()))) {
     const auto first = static_cast<int64_t>(lane) / steps * steps;
     Value line = lines[lane % steps];

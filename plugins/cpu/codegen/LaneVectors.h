@@ -147,7 +147,6 @@ private:
   /// Are the elements of one lane in consecutive steps next to each other, and those of the lanes not?
   bool isAlongRow(mlir::scf::ForOp, Value tensor, mlir::ValueRange indices);
   RowAccesses rowAccesses(mlir::scf::ForOp);
-  void transposeGroups(llvm::SmallVectorImpl<Value> &lines);
   llvm::SmallVector<Value> rowAddresses(mlir::scf::ForOp, Value tensor, mlir::ValueRange indices);
   llvm::SmallVector<Value> loadRows(mlir::scf::ForOp, tile::LoadElemOp, int64_t steps);
   void storeRows(mlir::scf::ForOp, tile::StoreElemOp, llvm::SmallVector<Value> lines);

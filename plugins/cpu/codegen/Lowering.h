@@ -164,6 +164,11 @@ private:
   LogicalResult lowerArgReduce(tile::ArgReduceOp) override;
   LogicalResult lowerScan(tile::ScanOp) override;
   void scanInVectors(tile::ScanOp, int64_t lanes);
+  /// Transposes in registers (Transpose.cpp): element k of vector r becomes element r of vector k, in each
+  /// group of as many lanes as there are vectors, a power of two.
+  void transposeGroups(llvm::MutableArrayRef<Value> lines);
+  /// Joins vectors of equal lengths, a power of two of them, to one.
+  Value joined(Vec<Value> parts);
   /// Combines the lanes of a vector, whose number is a power of two: halves, lane by lane.
   Value foldLanes(Value vector, llvm::function_ref<Value(Value, Value)> combine);
   Value foldLanes(tile::ReduceKind, bool isUnsigned, Value vector);

@@ -1,6 +1,7 @@
 // Transposes in blocks that are read as rows and exchanged in registers.
 #include "compiler/tile/IR/DTypes.h"
 #include "plugins/cpu/codegen/Lowering.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -15,6 +16,35 @@ constexpr int64_t kFewColumns = 4;
 
 /// Vectors of columns have so many bytes: bytes are shuffled within 16.
 constexpr int64_t kShuffledBytes = 16;
+
+/// Vectors `apart` exchange the off-diagonal corners of their squares of side 2 `apart`, the largest first.
+void KernelLowering::transposeGroups(MutableArrayRef<Value> lines) {
+  const auto count = static_cast<int64_t>(lines.size());
+  for (int64_t apart = count / 2; apart; apart /= 2) {
+    const int64_t lanes = cast<VectorType>(lines.front().getType()).getDimSize(0);
+    Vec<int64_t> low, high;
+    for (int64_t k = 0; k < lanes; ++k) {
+      low.push_back(k & apart ? lanes + k - apart : k);
+      high.push_back(k & apart ? lanes + k : k + apart);
+    }
+    for (int64_t r = 0; r < count; ++r) {
+      if (r & apart) continue;
+      Value x = lines[r], y = lines[r + apart];
+      lines[r] = vector::ShuffleOp::create(b_, x, y, low);
+      lines[r + apart] = vector::ShuffleOp::create(b_, x, y, high);
+    }
+  }
+}
+
+Value KernelLowering::joined(Vec<Value> parts) {
+  for (; parts.size() > 1; parts.truncate(parts.size() / 2))
+    for (size_t p = 0; p < parts.size() / 2; ++p) {
+      Vec<int64_t> both(2 * cast<VectorType>(parts[2 * p].getType()).getDimSize(0));
+      std::iota(both.begin(), both.end(), 0);
+      parts[p] = vector::ShuffleOp::create(b_, parts[2 * p], parts[2 * p + 1], both);
+    }
+  return parts.front();
+}
 
 /// Transposes blocks of L x L elements, which are read as L rows and transposed in registers; the remainder
 /// is transposed element by element.
@@ -36,21 +66,7 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
     for (int64_t r = 0; r < lanes; ++r)
       lines.push_back(
           evaluate(from, turned(at, b_.createOrFold<arith::AddIOp>(i, constant(r)), j), lanes, mode));
-    // Rows `width` apart exchange the off-diagonal corners of their squares of side 2 `width`, the largest
-    // first.
-    for (int64_t width = lanes / 2; width; width /= 2) {
-      Vec<int64_t> low, high;
-      for (int64_t k = 0; k < lanes; ++k) {
-        low.push_back(k & width ? lanes + k - width : k);
-        high.push_back(k & width ? lanes + k : k + width);
-      }
-      for (int64_t r = 0; r < lanes; ++r) {
-        if (r & width) continue;
-        Value x = lines[r], y = lines[r + width];
-        lines[r] = vector::ShuffleOp::create(b_, x, y, low);
-        lines[r + width] = vector::ShuffleOp::create(b_, x, y, high);
-      }
-    }
+    transposeGroups(lines);
     for (int64_t r = 0; r < lanes; ++r)
       storePlace(to, lines[r], turned(at, b_.createOrFold<arith::AddIOp>(j, constant(r)), i));
   };

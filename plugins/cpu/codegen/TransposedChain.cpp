@@ -7,7 +7,6 @@
 // A part has 16 bytes. Parts of columns that are `part` columns apart are loaded side by side, so that all
 // exchanges stay within 16 bytes, which is one shuffle each.
 #include "plugins/cpu/codegen/Lowering.h"
-#include <numeric>
 
 using namespace mlir;
 
@@ -65,13 +64,7 @@ SmallVector<Value> KernelLowering::loadTransposed(const Factor &f, ArrayRef<Valu
     for (int64_t column = i; column < lanes; column += part)
       parts.push_back(
           load(f.element, address(f.data, arith::AddIOp::create(b_, columns[column], k), f.element), part));
-    for (; parts.size() > 1; parts.truncate(parts.size() / 2))
-      for (size_t p = 0; p < parts.size() / 2; ++p) {
-        Vec<int64_t> both(2 * cast<VectorType>(parts[2 * p].getType()).getDimSize(0));
-        std::iota(both.begin(), both.end(), 0);
-        parts[p] = vector::ShuffleOp::create(b_, parts[2 * p], parts[2 * p + 1], both);
-      }
-    lines.push_back(converted(f, parts[0]));
+    lines.push_back(converted(f, joined(std::move(parts))));
   }
   // Interleaves elements, then pairs of them.
   for (int64_t width = 1; width < part; width *= 2) {
